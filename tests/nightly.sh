@@ -57,7 +57,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     landing) echo "$build torch data clang venv python structure format spelling" ;;
     style) echo "structure format spelling tidy" ;;
     benchmarks) echo "$build torch data venv python tbb uring pillow" ;;
-    ports) echo "$build torch data" ;;
+    ports) echo "$build torch data ed" ;;
     default | headers | consumers | release | mutants) echo "$build torch data venv python" ;;
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;

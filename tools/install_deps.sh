@@ -189,6 +189,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         ;;
       torch) wick_has_torch || echo libtorch-dev ;;
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
+      ed) command -v ed >/dev/null 2>&1 || echo ed ;;
       pillow) wick_has_pillow || echo python3-pil ;;
       venv) python3 -c 'import ensurepip' >/dev/null 2>&1 || echo python3-venv ;;
       python) # headers
