@@ -68,7 +68,7 @@ int main(int argc, char** argv) try {
         "epoch %lld: validation accuracy %.1f %%, first validation batch after %.1f ms, first training batch "
         "after %.1f ms\n",
         static_cast<long long>(epoch + 1),
-        100.0 * static_cast<double>(right) / static_cast<double>(validation.size()), validation_first,
+        100.0 * static_cast<double>(right) / static_cast<double>(validation.samples()), validation_first,
         train_first);
     std::fflush(stdout);
   }

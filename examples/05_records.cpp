@@ -52,7 +52,7 @@ int main(int argc, char** argv) try {
                 << ", captions: " << caption.size() << ", the first \"" << caption.front() << "\"\n";
     }
   }
-  std::cout << train.size() << " samples in " << number << " batches\n";
+  std::cout << train.samples() << " samples in " << number << " batches\n";
 } catch (const std::exception& e) {
   std::cerr << "05_records: " << e.what() << "\n";
   return 1;

@@ -73,7 +73,7 @@ int main(int argc, char** argv) try {
       loss.backward();
       optimizer.step();
       const torch::Tensor last = batch.past.select(1, past_hours - 1).slice(1, 0, 1);  // as it is now
-      const double share = static_cast<double>(batch.past.size(0)) / static_cast<double>(train.size());
+      const double share = static_cast<double>(batch.past.size(0)) / static_cast<double>(train.samples());
       error += share * loss.item<double>();
       naive += share * (last - batch.future).square().mean().item<double>();
     }
@@ -92,7 +92,7 @@ int main(int argc, char** argv) try {
   }
   std::sort(worst.rbegin(), worst.rend());
   worst.resize(std::min<std::size_t>(worst.size(), 5));
-  std::cout << check.size() << " windows; the hardest:\n";
+  std::cout << check.samples() << " windows; the hardest:\n";
   for (const auto& [error, key] : worst) std::cout << "  " << key << ": " << error << "\n";
 } catch (const std::exception& e) {
   std::cerr << "11_series: " << e.what() << "\n";

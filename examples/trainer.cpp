@@ -60,7 +60,7 @@ std::vector<double> trainer::validate() {
     std::int64_t right = 0;
     for (auto& batch : set)
       right += ((model_->forward(batch.data) > 0) == (batch.target > 0.5)).sum().item<std::int64_t>();
-    out.push_back(static_cast<double>(right) / static_cast<double>(set.size()));
+    out.push_back(static_cast<double>(right) / static_cast<double>(set.samples()));
   }
   return out;
 }

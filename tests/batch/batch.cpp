@@ -90,7 +90,7 @@ TEST_CASE(
         numbers{n} | wick::shuffle() | wick::map("draw", drawing) | wick::array_batch(8, {.pad_last = true}),
         {.workers = 2});
     CHECK(l.batches() == (n + 7) / 8);
-    CHECK(l.size() == (n + 7) / 8 * 8);
+    CHECK(l.samples() == (n + 7) / 8 * 8);
     const auto whole = targets_of(l, 3);
     std::vector<std::int64_t> flat;
     for (const auto& b : whole) {

@@ -308,7 +308,7 @@ TEST_CASE("packed rows: what is longer than a row is refused, cut off, or cut in
   CHECK(sizes == std::map<std::int64_t, std::size_t>{{0, 5}, {1, 10}, {2, 10}, {3, 8}, {4, 3}, {5, 10}});
   wick::loader split(texts{all} | wick::shuffle() | tokenize |
                      wick::array_pack(2, 10, padded(wick::too_long::split)));
-  CHECK(split.size() == 9);
+  CHECK(split.samples() == 9);
   for (std::uint64_t e = 0; e < 3; ++e) {
     std::map<std::int64_t, std::vector<std::int64_t>> put_together;
     for (const taken& t : epoch_of(split, e)) {

@@ -95,7 +95,7 @@ TEST_CASE("a source whose size has changed is refused at the next epoch, and tak
       }
       CHECK(l.current_epoch() == 1);
       CHECK(l.state() == state);
-      CHECK(l.size() == 100);
+      CHECK(l.samples() == 100);
       *source.now = 100;
       CHECK(targets_of(l, 0) == first);
       CHECK(targets_of(l, 1) == second);

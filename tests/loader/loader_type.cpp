@@ -1,5 +1,7 @@
 // A loader whose type names its items only: as a member, in a container, chosen at run time, moved, empty.
 #include <cstdint>
+#include <iterator>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -54,6 +56,33 @@ struct trainer {
 };
 
 }  // namespace
+
+// Iteration gives batches, and no size() counts anything else.
+static_assert(std::ranges::range<loader>);
+static_assert(!std::ranges::sized_range<loader>);
+static_assert(!std::ranges::sized_range<wick::loader<std::int64_t>>);
+
+TEST_CASE("samples() is the number of samples that an epoch delivers, on every rank the same") {
+  for (const bool drop : {false, true}) {
+    for (const bool pad : {false, true}) {
+      if (drop && pad) continue;
+      for (const std::int64_t n : {8, 10, 12}) {
+        std::uint64_t delivered = 0;
+        for (const std::uint64_t rank : {0, 1}) {
+          wick::loader train(wick::from(up_to(n)) | wick::shuffle() | wick::shard(rank, 2) |
+                                 wick::array_batch(4, {.drop_last = drop, .pad_last = pad}),
+                             {.workers = 1});
+          for (const wick::array& batch : train) delivered += static_cast<std::uint64_t>(batch.extents()[0]);
+          CHECK(train.samples() == (drop ? n / 4 * 4 : pad ? (n + 3) / 4 * 4 : n));
+          CHECK(train.batches() == train.samples() / 4 + (train.samples() % 4 != 0 ? 1 : 0));
+          if (rank == 1) CHECK(delivered == train.samples());
+        }
+      }
+    }
+  }
+  wick::loader single(wick::from(up_to(10)), {.workers = 1});
+  CHECK(single.samples() == 10);
+}
 
 TEST_CASE("two pipelines of the same result are loaders of one type, chosen at run time") {
   trainer plain(false, 1), doubled(true, 2);

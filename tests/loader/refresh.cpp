@@ -28,7 +28,7 @@ TEST_CASE("after refresh() an epoch is that of a new loader, at any worker and r
           for (const std::uint64_t n : {50, 70, 70, 31, 400, 13}) {
             *source.now = n;
             l.refresh();
-            CHECK(l.size() == n);
+            CHECK(l.samples() == n);
             const auto expected = fresh(
                 elastic(n) | wick::shuffle() | wick::shard(rank, ranks) | wick::array_batch(12), epoch, 3);
             CHECK(targets_of(l, epoch++) == expected);

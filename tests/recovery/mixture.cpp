@@ -259,7 +259,7 @@ TEST_CASE("an epoch ends where the weights have it end") {
     std::size_t n = 6;
     while (l.next()) ++n;
     CHECK(l.batches() == n);
-    return l.size();
+    return l.samples();
   };
   CHECK(length(mix_until::all_exhausted, {{"books", 0}}) == 60 + 170);
   CHECK(length(mix_until::first_exhausted, {{"books", 0}}) == 60 + 170);
@@ -303,7 +303,7 @@ TEST_CASE("an edit of an epoch that has become shorter since holds from the next
     l.epoch(2);
     CHECK(l.mixture().at(0).weight == 3);
     CHECK(l.mixture().at(1).weight == 1);
-    CHECK(l.size() != 20);
+    CHECK(l.samples() != 20);
   }
 }
 

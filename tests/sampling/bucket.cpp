@@ -93,7 +93,7 @@ TEST_CASE("buckets: each sample comes once an epoch, in batches of like length, 
   wick::loader plain(texts{all} | wick::shuffle() | tokenize | ragged(32), {.workers = 2});
   wick::loader l(texts{all} | wick::shuffle() | wick::bucket() | tokenize | ragged(32), {.workers = 2});
   CHECK(l.batches() == 157);
-  CHECK(l.size() == 5003);
+  CHECK(l.samples() == 5003);
   std::set<std::vector<std::int64_t>> batches;
   std::vector<std::int64_t> firsts;
   for (std::uint64_t e = 0; e < 3; ++e) {

@@ -39,7 +39,7 @@ TEST_CASE("by a predicate it is the same as by the indexes, at any worker and ra
         wick::loader of(numbers{101} | wick::subset(evens(101)) | wick::shuffle() | wick::shard(rank, ranks) |
                             wick::array_batch(8),
                         {.seed = 2, .workers = workers});
-        CHECK(by.size() == 51);
+        CHECK(by.samples() == 51);
         for (const std::uint64_t epoch : {0, 1}) CHECK(targets_of(by, epoch) == targets_of(of, epoch));
         CHECK(*asked == 101);
         by.load_state(of.state());
@@ -65,7 +65,7 @@ TEST_CASE("with another answer a state is refused, and with no sample there is n
   wick::loader l(make(40), {.workers = 1}), other(make(41), {.workers = 1});
   CHECK(contains(message_of([&] { return other.load_state(l.state()), 0; }), "stage 1", "subset",
                  "other parameters"));
-  CHECK(contains(message_of([&] { return wick::loader(make(0)).size(); }), "empty"));
+  CHECK(contains(message_of([&] { return wick::loader(make(0)).samples(); }), "empty"));
 }
 
 TEST_CASE("refresh() asks again") {

@@ -521,13 +521,13 @@ TEST_CASE("what is no log, and where there can be none, is said") {
   CHECK(contains(message_of([&] {
                    return wick::loader(numbers{10} | wick::shuffle(),
                                        {.delivery_log_file = (dir / "x").string()})
-                       .size();
+                       .samples();
                  }),
                  "delivery_log_file: the pipeline gives samples", "add batch()"));
   CHECK(contains(message_of([&] {
                    return wick::loader(numbers{10} | wick::array_batch(2),
                                        {.delivery_log_file = "/no/such/folder/x"})
-                       .size();
+                       .samples();
                  }),
                  "/no/such/folder/x: delivery_log_file: can't be opened"));
   wick::loader full(numbers{10} | wick::array_batch(2), {.delivery_log_file = "/dev/full"});

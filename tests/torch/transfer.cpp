@@ -638,11 +638,11 @@ TEST_CASE("workers that feed a device have a lower priority than the loop that l
   CHECK(workers_below(fed(), {.workers = 1}) == 15);
   CHECK(workers_below(fed(), {.workers = 1, .nice = 0}) == 0);
   CHECK(workers_below(plain(), {.workers = 1, .nice = 7}) == 7);
-  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = 20}).size(); }), ".nice is 20",
+  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = 20}).samples(); }), ".nice is 20",
                  "from 0 to 19"));
-  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = -2}).size(); }), ".nice is -2"));
+  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = -2}).samples(); }), ".nice is -2"));
   wick::executor on(1);
-  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = 3, .executor = &on}).size(); }),
+  CHECK(contains(message_of([&] { return wick::loader(plain(), {.nice = 3, .executor = &on}).samples(); }),
                  ".nice is given"));
   REQUIRE(fake::finish_all());
 }

@@ -175,11 +175,13 @@ class loader {
     return core().receipt(epoch, batch, options);
   }
 
-  /// Batches of the epoch, which set_mix_weights() may change (for a pipeline without batch(): groups of
-  /// samples that only the loader sees).
+  /// The number of batches in the epoch, which set_mix_weights() may change. Without batch(): of groups of
+  /// samples that only the loader sees.
   std::uint64_t batches() const { return core().batches(); }
-  /// Samples of it, over all ranks.
-  std::uint64_t size() const { return core().size(); }
+  /// The number of samples in those batches, over all ranks: less by what `drop_last` leaves out, more by
+  /// what `pad_last` repeats. Samples that fail or are filtered count. With pack() it is the number of
+  /// pieces, including those of rows that `drop_last` leaves out, which change from epoch to epoch.
+  std::uint64_t samples() const { return core().samples(); }
   /// Where it runs: loader_options::executor, or its own.
   executor& on() { return core().on(); }
   /// Samples that filter() has left out in this training so far.

@@ -75,7 +75,7 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
   options.prefetch_next_epoch = false;
   loader from(std::move(what), std::move(options));
   std::vector<std::uint32_t> out;
-  out.reserve(from.size());
+  out.reserve(from.samples());
   while (auto one = from.next()) {
     const std::size_t length = detail::length_in(*one);
     if (length > std::numeric_limits<std::uint32_t>::max()) {

@@ -68,7 +68,10 @@ class loader_core {
   static task<bool> next_async(loader_core* self);
   wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options);
   std::uint64_t batches() const noexcept { return plan().batches(); }
-  std::uint64_t size() const noexcept { return plan().positions(); }
+  std::uint64_t samples() const noexcept {
+    const pipeline_facts& is = settings_.facts();
+    return is.drop_last && !is.grouped ? plan().batches() * plan().batch_size() : plan().positions();
+  }
   executor& on() noexcept { return settings_.on; }
   std::uint64_t filtered() const noexcept { return records_.drops.of_training; }
   const wick::failure_log& failure_log() const noexcept { return records_.account.failure_log(); }

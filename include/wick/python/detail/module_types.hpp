@@ -205,7 +205,8 @@ inline void add_loader_class(nanobind::module_& m) {
           "epoch", [](nanobind::handle self, std::uint64_t e) { return begin_range(self, e); }, arg("epoch"),
           nanobind::rv_policy::take_ownership, "The epoch of that number, from 0 on: its order is its own.")
       .def("__len__", &python_loader::batches, "Batches of an epoch.")
-      .def_prop_ro("samples", &python_loader::size, "Samples of an epoch, over all ranks.")
+      .def_prop_ro("samples", &python_loader::samples,
+                   "The number of samples in an epoch's batches, over all ranks.")
       .def_prop_ro("current_epoch", &python_loader::current_epoch,
                    "The epoch under way, or the one in which a loaded state stands.")
       .def(

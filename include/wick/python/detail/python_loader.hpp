@@ -81,7 +81,7 @@ class python_loader {
   virtual nanobind::object replay(std::uint64_t epoch, std::uint64_t batch) = 0;
 
   virtual std::uint64_t batches() const = 0;
-  virtual std::uint64_t size() const = 0;
+  virtual std::uint64_t samples() const = 0;
   virtual std::uint64_t current_epoch() const = 0;
   virtual std::vector<std::byte> state() const = 0;
   virtual void load_state(std::span<const std::byte> bytes) = 0;
@@ -181,7 +181,7 @@ class typed_python_loader final : public python_loader {
   }
 
   std::uint64_t batches() const override { return loader_.batches(); }
-  std::uint64_t size() const override { return loader_.size(); }
+  std::uint64_t samples() const override { return loader_.samples(); }
   std::uint64_t current_epoch() const override {
     const python_user::hold mine(user_, "current_epoch");
     return loader_.current_epoch();
