@@ -328,9 +328,9 @@ class Writer:
         d = self.house.hidden.get(name)
         if d is None:
             return None
-        kind = next((m.declared for m in d.within if m.kind == "alias" and m.name == "stage_kind"), None)
-        if kind is not None:
-            return "order_stage auto" if "on_order" in kind else "stage auto"
+        traits = next((m for m in d.within if m.name == "traits"), None)
+        if traits is not None:
+            return "order_stage auto" if "stage_kind::order" in traits.declared + (traits.body or "") else "stage auto"
         members = {m.name for m in d.within}
         return "source auto" if {"size", "at"} <= members else None
 

@@ -44,8 +44,8 @@ struct transform {
 template <class Stage>
 transform of_stage(const char* name, Stage stage) {
   wick::fingerprint_hash hash;
-  hash.add(std::string_view(Stage::name));
-  if constexpr (requires { stage.fingerprint(); }) hash.add(stage.fingerprint());
+  hash.add(Stage::traits.name);
+  if constexpr (Stage::traits.has_fingerprint) hash.add(stage.fingerprint());
   return {name, hash.value(), [stage = std::move(stage)](wick::lazy_image picture, wick::context& c) {
             return stage(std::move(picture), c);
           }};
@@ -54,9 +54,8 @@ transform of_stage(const char* name, Stage stage) {
 /// A list of transforms as one stage. Each draws its random numbers behind those of the one before it.
 class transforms_stage {
  public:
-  using stage_kind = wick::on_data;
-  using stage_hooks = wick::hooks<wick::hook::fingerprint>;
-  static constexpr std::string_view name = "transforms";
+  static constexpr wick::stage_traits traits{
+      .name = "transforms", .kind = wick::stage_kind::data, .has_fingerprint = true};
 
   /// \throws wick::error
   explicit transforms_stage(std::vector<transform> list) : list_(std::move(list)) {

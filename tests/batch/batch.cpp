@@ -158,9 +158,8 @@ class measured_memory final : public wick::detail::slab_memory {
   wick::detail::host_slab_memory host_;
 };
 struct measure {
-  using stage_kind = wick::on_batch;
-  using stage_hooks = wick::hooks<wick::hook::slab_memory>;
-  static constexpr std::string_view name = "measure";
+  static constexpr wick::stage_traits traits{
+      .name = "measure", .kind = wick::stage_kind::batch, .has_slab_memory = true};
   std::shared_ptr<measured_memory> memory = std::make_shared<measured_memory>();
   std::shared_ptr<wick::detail::slab_memory> slab_memory() const { return memory; }
   template <class Batch>

@@ -27,8 +27,7 @@ cell noise(cell c, wick::context& context) {
 
 /// Positions as a list.
 struct ordered {
-  using stage_kind = wick::on_order;
-  static constexpr std::string_view name = "ordered";
+  static constexpr wick::stage_traits traits{.name = "ordered", .kind = wick::stage_kind::order};
   std::vector<std::uint64_t> to;
   std::uint64_t size(std::uint64_t n) const { return n; }
   struct map {

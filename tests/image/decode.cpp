@@ -19,7 +19,7 @@
 #include <wick/transforms/flip.hpp>
 #include <wick/transforms/pad.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::stage_kind::sample_or_data>);
 
 using namespace wick_test;
 using wick::color;

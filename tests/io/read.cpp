@@ -26,7 +26,7 @@
 #include <wick/sources/memory.hpp>
 #include <wick/sources/tar.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::stage_kind::sample_or_data>);
 
 using wick_test::contains;
 using wick_test::evict;

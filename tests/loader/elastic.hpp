@@ -42,9 +42,8 @@ struct viewed : elastic {
 
 /// Notes how many locks of its source are held when it is asked to refresh.
 struct watched_stage {
-  using stage_kind = wick::on_order;
-  using stage_hooks = wick::hooks<wick::hook::refresh>;
-  static constexpr std::string_view name = "watched";
+  static constexpr wick::stage_traits traits{
+      .name = "watched", .kind = wick::stage_kind::order, .has_refresh = true};
   std::shared_ptr<std::atomic<int>> held, seen;
   void refresh() { seen->store(seen->load() + held->load()); }
   std::uint64_t size(std::uint64_t n) const { return n; }

@@ -7,8 +7,7 @@
 // expect: wick: this stage works on batches, and the item is a single sample; write batch(n) before it
 // expect: to_device
 struct to_device {
-  using stage_kind = wick::on_batch;
-  static constexpr std::string_view name = "to_device";
+  static constexpr wick::stage_traits traits{.name = "to_device", .kind = wick::stage_kind::batch};
   wick::sample<wick::array, wick::array> operator()(wick::sample<wick::array, wick::array> b) { return b; }
 };
 

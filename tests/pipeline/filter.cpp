@@ -57,12 +57,16 @@ TEST_CASE("what a predicate throws is a failure like any other, also where it lo
   CHECK_THROWS_AS(apply(stage, 6, c), wick::error);
 }
 
+namespace {
+struct above {
+  static constexpr wick::stage_traits traits{.has_fingerprint = true};
+  int bound;
+  bool operator()(int i) const { return i > bound; }
+  std::uint64_t fingerprint() const { return static_cast<std::uint64_t>(bound); }
+};
+}  // namespace
+
 TEST_CASE("a predicate with parameters has their fingerprint") {
-  struct above {
-    int bound;
-    bool operator()(int i) const { return i > bound; }
-    std::uint64_t fingerprint() const { return static_cast<std::uint64_t>(bound); }
-  };
   CHECK(wick::filter(above{3}).fingerprint() == 3);
   CHECK(wick::filter([](int) { return true; }).fingerprint() == 0);
 }

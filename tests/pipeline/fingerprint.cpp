@@ -61,6 +61,7 @@ TEST_CASE("parameters are distinguished by their values and their order, floatin
 
 namespace {
 struct shift {
+  static constexpr wick::stage_traits traits{.has_fingerprint = true};
   int by;
   int operator()(int x) const { return x + by; }
   std::uint64_t fingerprint() const { return wick::fingerprint_hash::of(by); }

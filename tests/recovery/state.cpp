@@ -320,15 +320,19 @@ TEST_CASE("without batch() a rank resumes from its own state, or all from one at
   }
 }
 
+namespace {
+struct counted {
+  static constexpr wick::stage_traits traits{.has_fingerprint = true};
+  std::atomic<int>* asked;
+  std::int64_t operator()(std::int64_t v) const { return v; }
+  std::uint64_t fingerprint() const {
+    ++*asked;
+    return 7;
+  }
+};
+}  // namespace
+
 TEST_CASE("a state asks source and stages for their fingerprints once, however often it is written") {
-  struct counted {
-    std::atomic<int>* asked;
-    std::int64_t operator()(std::int64_t v) const { return v; }
-    std::uint64_t fingerprint() const {
-      ++*asked;
-      return 7;
-    }
-  };
   std::atomic<int> asked{0};
   std::vector<std::int64_t> values(100, 1);
   wick::loader l(wick::from(values) | counted{&asked} | wick::array_batch(10), {.workers = 1});

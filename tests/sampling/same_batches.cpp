@@ -44,8 +44,7 @@ struct any_source {
 
 /// Any order stage, or several.
 struct any_order {
-  using stage_kind = wick::on_order;
-  static constexpr std::string_view name = "any_order";
+  static constexpr wick::stage_traits traits{.name = "any_order", .kind = wick::stage_kind::order};
   using place = std::function<std::uint64_t(std::uint64_t)>;
   struct prepared {
     place of;
@@ -147,7 +146,7 @@ class drawing {
     std::uint64_t n = p.source.size();
     for (const any_order& o : p.order) n = o.size(n);
     const auto add = [&](auto stage) {
-      p.text += " | " + std::string(stage.name);
+      p.text += " | " + std::string(wick::detail::stage_name(stage));
       p.order.push_back(any_order::of(std::move(stage)));
     };
     switch (below(8)) {

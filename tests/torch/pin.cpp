@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -15,15 +16,18 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include "../support/temp_dir.hpp"
 #include "fake_device.hpp"
 #include "fake_pinned.hpp"
+#include <wick/cache/cache_in_memory.hpp>
+#include <wick/cache/cache_on_disk.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sources/memory.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/pin.hpp>
 #include <wick/torch/transfer.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::pin_stage, wick::on_batch>);
+static_assert(wick::detail::stage_of<wick::detail::pin_stage, wick::stage_kind::batch>);
 
 namespace {
 
@@ -58,6 +62,38 @@ bool are_rows(const at::Tensor& data, std::int64_t first, std::int64_t count) {
 at::Tensor copied(const at::Tensor& t) { return t.to(fake::device(), /*non_blocking=*/true); }
 
 }  // namespace
+
+TEST_CASE("batches of cached samples are pinned and transferred like any others") {
+  const wick_test::temp_dir dir;
+  const auto check = [](auto pipeline) {
+    wick::loader loader(std::move(pipeline), {.workers = 2});
+    for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+      std::int64_t first = 0;
+      for (auto& batch : loader.epoch(epoch)) {
+        const std::int64_t count = batch.target.size(0);
+        CHECK(are_rows(batch.data, first, count));
+        first += count;
+      }
+      CHECK(first == 50);
+    }
+  };
+  const auto item = [](wick::memory_view row) {
+    std::array<float, 3> out{};
+    std::memcpy(out.data(), row.data(), sizeof out);
+    return out;
+  };
+  check(rows(50) | item | wick::cache_in_memory() | wick::batch(8) | wick::pin() |
+        wick::transfer(fake::device()));
+  check(rows(50) | item | wick::cache_on_disk((dir / "cache").string()) | wick::batch(8) | wick::pin() |
+        wick::transfer(fake::device()));
+  check(rows(50) | item | wick::cache_in_memory() | wick::batch(8) | wick::transfer(fake::device()));
+
+  wick::loader pinned(rows(50) | item | wick::cache_in_memory() | wick::batch(8) | wick::pin(),
+                      {.workers = 2});
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    for (auto& batch : pinned.epoch(epoch)) CHECK(batch.data.is_pinned() == pins);
+  }
+}
 
 TEST_CASE("pin() changes nothing of what is in the batches") {
   wick::loader loader(rows(50) | wick::batch(8) | wick::pin(), {.workers = 2});

@@ -32,7 +32,7 @@
 #include <wick/torch/pin.hpp>
 #include <wick/torch/transfer.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::transfer_stage, wick::on_batch>);
+static_assert(wick::detail::stage_of<wick::detail::transfer_stage, wick::stage_kind::batch>);
 
 namespace {
 
@@ -93,9 +93,8 @@ class watched_memory final : public wick::detail::slab_memory {
   wick::detail::host_slab_memory host_;
 };
 struct watch {
-  using stage_kind = wick::on_batch;
-  using stage_hooks = wick::hooks<wick::hook::slab_memory>;
-  static constexpr std::string_view name = "watch";
+  static constexpr wick::stage_traits traits{
+      .name = "watch", .kind = wick::stage_kind::batch, .has_slab_memory = true};
   std::shared_ptr<watched_memory> memory;
   std::shared_ptr<wick::detail::slab_memory> slab_memory() const { return memory; }
   template <class Batch>

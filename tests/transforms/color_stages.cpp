@@ -53,7 +53,7 @@ TEST_CASE("every stage changes all pictures of a sample by one draw, and leaves 
   using parts = std::tuple<wick::lazy_image, wick::mask, wick::lazy_image>;
   const image p = photo(24, 20), numbers = photo(24, 20, 1);
   const auto check = [&](const auto& stage) {
-    const std::string_view name = stage.name;
+    const std::string_view name = wick::detail::stage_name(stage);
     CAPTURE(name);
     bool changed = false;
     for (std::uint64_t position = 0; position < 8; ++position) {

@@ -7,10 +7,10 @@
 #include "../support/picture.hpp"
 #include <wick/transforms/crop.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::center_crop_stage, wick::detail::on_sample_or_data>);
-static_assert(wick::detail::stage_of<wick::detail::random_crop_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::center_crop_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_crop_stage, wick::stage_kind::sample_or_data>);
 static_assert(
-    wick::detail::stage_of<wick::detail::random_resized_crop_stage, wick::detail::on_sample_or_data>);
+    wick::detail::stage_of<wick::detail::random_resized_crop_stage, wick::stage_kind::sample_or_data>);
 
 using namespace wick_test;
 using wick::image;

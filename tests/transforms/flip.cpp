@@ -3,12 +3,12 @@
 #include "../support/picture.hpp"
 #include <wick/transforms/flip.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::horizontal_flip_stage, wick::detail::on_sample_or_data>);
-static_assert(wick::detail::stage_of<wick::detail::vertical_flip_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::horizontal_flip_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::vertical_flip_stage, wick::stage_kind::sample_or_data>);
 static_assert(
-    wick::detail::stage_of<wick::detail::random_horizontal_flip_stage, wick::detail::on_sample_or_data>);
+    wick::detail::stage_of<wick::detail::random_horizontal_flip_stage, wick::stage_kind::sample_or_data>);
 static_assert(
-    wick::detail::stage_of<wick::detail::random_vertical_flip_stage, wick::detail::on_sample_or_data>);
+    wick::detail::stage_of<wick::detail::random_vertical_flip_stage, wick::stage_kind::sample_or_data>);
 
 using namespace wick_test;
 using wick::image;

@@ -6,9 +6,9 @@
 #include "../support/picture.hpp"
 #include <wick/transforms/jitter.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::detail::on_sample_or_data>);
-static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::detail::on_sample_or_data>);
-static_assert(wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::stage_kind::sample_or_data>);
 
 using namespace wick_test;
 using wick::image;

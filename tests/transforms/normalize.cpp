@@ -6,7 +6,7 @@
 #include "../support/picture.hpp"
 #include <wick/transforms/normalize.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::normalize_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::normalize_stage, wick::stage_kind::sample_or_data>);
 
 using namespace wick_test;
 

@@ -6,7 +6,7 @@
 #include <wick/image/detail/padding.hpp>
 #include <wick/transforms/pad.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::stage_kind::sample_or_data>);
 
 using namespace wick_test;
 using wick::image;

@@ -9,7 +9,7 @@
 #include <wick/transforms/pad.hpp>
 #include <wick/transforms/resize.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::stage_kind::sample_or_data>);
 
 using namespace wick_test;
 using size = std::pair<int, int>;

@@ -104,9 +104,8 @@ static_assert(column<column_of<std::tuple<float, int>, array_output>, std::tuple
 template <class Output, class Named = void>
 class batch_stage {
  public:
-  using stage_kind = on_batching;
-  using stage_hooks = hooks<hook::fingerprint, hook::check>;
-  static constexpr std::string_view name = "batch";
+  static constexpr stage_traits traits{
+      .name = "batch", .kind = stage_kind::batching, .has_fingerprint = true, .has_check = true};
 
   /// \throws wick::error when size is 0
   batch_stage(std::size_t size, batch_options options)
@@ -201,11 +200,12 @@ class group_column : public object_column<materialized_t<Item>> {
 /// Makes a std::vector of the samples as they are.
 class group_stage {
  public:
-  using stage_kind = on_batching;
-  using stage_hooks = hooks<hook::fingerprint, hook::check>;
-  static constexpr std::string_view name = "group";
+  static constexpr stage_traits traits{.name = "group",
+                                       .kind = stage_kind::batching,
+                                       .has_fingerprint = true,
+                                       .has_check = true,
+                                       .keeps_objects = true};
   /// They stay objects, each in memory of its own: there are no blocks.
-  static constexpr bool keeps_samples = true;
   group_stage(std::size_t size, batch_options options)
       : size_(size), options_(detail::checked("group", size, options)) {}
   std::size_t size() const noexcept { return size_; }

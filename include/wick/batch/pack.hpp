@@ -65,11 +65,12 @@ struct has_ragged<T> {
 template <class Output>
 class pack_stage {
  public:
-  using stage_kind = on_batching;
-  using stage_hooks = hooks<hook::fingerprint, hook::check>;
-  static constexpr std::string_view name = "pack";
+  static constexpr stage_traits traits{.name = "pack",
+                                       .kind = stage_kind::batching,
+                                       .has_fingerprint = true,
+                                       .has_check = true,
+                                       .packs = true};
   /// The epoch's plan says which samples make up a row.
-  static constexpr bool packs = true;
 
   /// \throws wick::error
   pack_stage(std::size_t rows, std::size_t length, pack_options options)

@@ -42,9 +42,7 @@ struct batch_shape_of<indexed<void>, A, B> {
 };
 
 struct with_index_stage {
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::check>;
-  static constexpr std::string_view name = "with_index";
+  static constexpr stage_traits traits{.name = "with_index", .kind = stage_kind::sample, .has_check = true};
 
   template <class Data, class Target>
   sample<Data, indexed<Target>> operator()(sample<Data, Target> s, context& c) const {
@@ -58,7 +56,7 @@ struct with_index_stage {
 
   template <class Came, class... Before>
   static consteval bool check() {
-    constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
+    constexpr bool is_single = !(stage_of<Before, stage_kind::batching> || ...);
     static_assert(is_single,
                   "wick: with_index() says which sample it is, and the item is a batch; write it before "
                   "batch(n)");

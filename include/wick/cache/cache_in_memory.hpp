@@ -33,10 +33,12 @@ namespace detail {
 /// Each loader has a cache of its own.
 class cache_in_memory_stage {
  public:
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::check, hook::note, hook::refresh>;
-  static constexpr std::string_view name = "cache_in_memory";
-  static constexpr bool keeps_samples = true;
+  static constexpr stage_traits traits{.name = "cache_in_memory",
+                                       .kind = stage_kind::sample,
+                                       .has_note = true,
+                                       .has_check = true,
+                                       .has_refresh = true,
+                                       .caches = true};
   bool frozen() const noexcept { return options_.freeze_random; }
 
   explicit cache_in_memory_stage(const cache_in_memory_options& options) noexcept : options_(options) {}
@@ -50,7 +52,7 @@ class cache_in_memory_stage {
   /// One that was not kept: it is from now on, where there is room.
   template <class Item>
   Item operator()(Item item, context& c) const {
-    comes_to_cache(c, options_.freeze_random, name);
+    comes_to_cache(c, options_.freeze_random, traits.name);
     settle(item);
     if (cache_ == nullptr) return item;  // no loader: a test calls it
     const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);

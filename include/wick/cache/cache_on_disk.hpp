@@ -49,13 +49,14 @@ struct asked_sample {
 
 class cache_on_disk_stage {
  public:
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::check, hook::note>;
-  static constexpr std::string_view name = "cache_on_disk";
-  static constexpr bool keeps_samples = true;
+  static constexpr stage_traits traits{.name = "cache_on_disk",
+                                       .kind = stage_kind::sample,
+                                       .has_note = true,
+                                       .has_check = true,
+                                       .caches = true,
+                                       .lookup_suspends = true};
   bool frozen() const noexcept { return options_.freeze_random; }
   /// Its samples are read, which may wait: `find()` is tried first, and `ask()` awaited.
-  static constexpr bool keeps_elsewhere = true;
 
   cache_on_disk_stage(std::string folder, const cache_on_disk_options& options)
       : folder_(std::move(folder)), options_(options) {}
@@ -120,7 +121,7 @@ class cache_on_disk_stage {
   /// One that was not kept: it is from now on, where there is room.
   template <class Item>
   task<Item> operator()(Item item, context& c) const {
-    comes_to_cache(c, options_.freeze_random, name);
+    comes_to_cache(c, options_.freeze_random, traits.name);
     return keep(std::move(item), &c, cache_.get());
   }
 

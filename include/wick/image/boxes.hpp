@@ -52,8 +52,8 @@ namespace detail {
 
 class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "sanitize_boxes";
+  static constexpr stage_traits traits{
+      .name = "sanitize_boxes", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   explicit sanitize_boxes_stage(const sanitize_boxes_options& options);
   geometry_steps decide(frame, context&) const noexcept;

@@ -63,10 +63,8 @@ namespace detail {
 
 class decode_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint, hook::note>;
-  static constexpr std::string_view name = "decode";
-  static constexpr phase in_slot = phase::decode;
+  static constexpr stage_traits traits{
+      .name = "decode", .has_fingerprint = true, .has_note = true, .in_slot = slot_phase::decode};
 
   /// \throws wick::error when max_pixels is less than 1
   /// \param called  the stage that messages name

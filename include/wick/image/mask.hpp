@@ -79,10 +79,8 @@ namespace detail {
 
 class decode_mask_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint, hook::note>;
-  static constexpr std::string_view name = "decode_mask";
-  static constexpr phase in_slot = phase::decode;
+  static constexpr stage_traits traits{
+      .name = "decode_mask", .has_fingerprint = true, .has_note = true, .in_slot = slot_phase::decode};
 
   explicit decode_mask_stage(const decode_mask_options& options);
   mask operator()(bytes encoded, context& c) const;

@@ -342,8 +342,7 @@ task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...>
 
 class read_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  static constexpr std::string_view name = "read";
+  static constexpr stage_traits traits{.name = "read"};
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<file_range> operator()(file_range where, context& c) const { return {where, c, options_}; }
   read_operation<record<file_range>> operator()(record<file_range> where, context& c) const;

@@ -21,15 +21,13 @@ namespace detail {
 template <class P>
 class filter_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::label, hook::fingerprint>;
-  static constexpr std::string_view name = "filter";
-  static constexpr bool drops_samples = true;
+  static constexpr stage_traits traits{
+      .name = "filter", .has_label = true, .has_fingerprint = true, .drops_samples = true};
 
   filter_stage(std::string label, P keep) : label_(std::move(label)), keep_(std::move(keep)) {}
   std::string_view label() const noexcept { return label_; }
   std::uint64_t fingerprint() const {
-    if constexpr (has_parameters<P>)
+    if constexpr (traits_of<P>.has_fingerprint)
       return keep_.fingerprint();
     else
       return 0;

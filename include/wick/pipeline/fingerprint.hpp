@@ -76,12 +76,6 @@ template <class T, std::size_t N>
 constexpr void add_parameter(fingerprint_hash& h, const std::array<T, N>& values) noexcept {
   for (const T& v : values) add_parameter(h, v);
 }
-
-/// It says itself what it was made with.
-template <class F>
-concept has_parameters = requires(const F& f) {
-  { f.fingerprint() } -> std::convertible_to<std::uint64_t>;
-};
 }  // namespace detail
 
 template <class... T>

@@ -25,9 +25,8 @@ class per_worker_stage {
   using state = std::remove_cvref_t<std::invoke_result_t<Make&>>;
 
  public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::label, hook::fingerprint, hook::attach>;
-  static constexpr std::string_view name = "per_worker";
+  static constexpr stage_traits traits{
+      .name = "per_worker", .has_label = true, .has_fingerprint = true, .has_attach = true};
 
   per_worker_stage(std::string label, Make make, F f)
       : label_(std::move(label)), make_(std::move(make)), f_(std::move(f)) {}
@@ -39,7 +38,7 @@ class per_worker_stage {
   per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
   std::uint64_t fingerprint() const {
-    if constexpr (detail::has_parameters<F>)
+    if constexpr (traits_of<F>.has_fingerprint)
       return f_.fingerprint();
     else
       return 0;

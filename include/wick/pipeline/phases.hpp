@@ -9,24 +9,17 @@
 #include <type_traits>
 
 #include <wick/pipeline/clock.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1::detail {
 
-enum class phase : std::uint8_t { decode, resize, color, none };
-inline constexpr std::size_t phase_count = 3;  // but for none
-
-/// A stage that leaves this to the slot says so: `static constexpr phase in_slot = phase::resize;`.
-template <class Stage>
-inline constexpr phase phase_of = phase::none;
-template <class Stage>
-  requires requires { requires std::is_same_v<decltype(Stage::in_slot), const phase>; }
-inline constexpr phase phase_of<Stage> = Stage::in_slot;
+inline constexpr std::size_t phase_count = 3;  // all but none
 
 /// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
 class phase_ticks {
  public:
   using values = std::array<std::uint64_t, phase_count>;
-  static void add(phase p, std::uint64_t ticks) noexcept {
+  static void add(slot_phase p, std::uint64_t ticks) noexcept {
     of_this_thread()[static_cast<std::size_t>(p)] += ticks;
   }
   /// Reads and clears.
@@ -44,15 +37,15 @@ class phase_ticks {
   }
 };
 
-/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …;
-/// t.next(phase::resize);`.
+/// Times a block, and what follows it under another name: `phase_timer t(slot_phase::decode); …;
+/// t.next(slot_phase::resize);`.
 class phase_timer {
  public:
-  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
+  explicit phase_timer(slot_phase p) noexcept : phase_(p), begun_(now_ticks()) {}
   phase_timer(const phase_timer&) = delete;
   phase_timer& operator=(const phase_timer&) = delete;
   ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
-  void next(phase p) noexcept {
+  void next(slot_phase p) noexcept {
     const std::uint64_t now = now_ticks();
     phase_ticks::add(phase_, now - begun_);
     phase_ = p;
@@ -60,7 +53,7 @@ class phase_timer {
   }
 
  private:
-  phase phase_;
+  slot_phase phase_;
   std::uint64_t begun_;
 };
 

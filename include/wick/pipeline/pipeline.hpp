@@ -25,9 +25,7 @@ namespace detail {
 template <class F>
 class map_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::label, hook::fingerprint>;
-  static constexpr std::string_view name = "map";
+  static constexpr stage_traits traits{.has_label = true, .has_fingerprint = true, .has_callable = true};
   explicit map_stage(F f, std::string label = "map") : f_(std::move(f)), label_(std::move(label)) {}
   std::string_view label() const noexcept { return label_; }
   /// What is called in this one's place.
@@ -35,7 +33,7 @@ class map_stage {
   F& callable() noexcept { return f_; }
   /// A callable that has parameters may have a fingerprint of them, as any stage.
   std::uint64_t fingerprint() const {
-    if constexpr (detail::has_parameters<F>)
+    if constexpr (traits_of<F>.has_fingerprint)
       return f_.fingerprint();
     else
       return 0;
@@ -104,7 +102,7 @@ detail::map_stage<std::decay_t<F>> map(std::string name, F&& f) {
 namespace detail {
 
 template <class... S>
-inline constexpr bool has_batching = (stage_of<S, on_batching> || ...);
+inline constexpr bool has_batching = (stage_of<S, stage_kind::batching> || ...);
 
 /// The item that the stages make of Item, before batching and after it.
 template <class Item, class... S>
@@ -115,9 +113,9 @@ template <class Item, class First, class... Rest>
 struct items_after<Item, First, Rest...> {
   template <class I>
   static consteval auto next() {
-    if constexpr (stage_of<First, on_order>)
+    if constexpr (stage_of<First, stage_kind::order>)
       return std::type_identity<I>{};
-    else if constexpr (stage_of<First, on_batching>)
+    else if constexpr (stage_of<First, stage_kind::batching>)
       return std::type_identity<typename First::template batch_of<I>>{};
     else
       return std::type_identity<next_item<First, I>>{};
@@ -129,7 +127,7 @@ template <class Source>
 using source_item = std::remove_cvref_t<decltype(std::declval<const Source&>().at(0))>;
 
 template <class... S>
-inline constexpr bool only_order_stages = (stage_of<S, on_order> && ...);
+inline constexpr bool only_order_stages = (stage_of<S, stage_kind::order> && ...);
 
 /// What a pipeline becomes when a stage did not fit, which the compiler has said by then: it takes all that
 /// follows, so that one mistake is one message.
@@ -158,7 +156,7 @@ enum class fit { yes, no, broken };
 /// What a stage itself has to say, where it says anything.
 template <class Came, class Stage, class... Before>
 consteval bool check_own() {
-  if constexpr (has_hook<Stage, hook::check>)
+  if constexpr (traits_of<Stage>.has_check)
     return Stage::template check<Came, Before...>();
   else
     return true;
@@ -166,29 +164,29 @@ consteval bool check_own() {
 
 template <class Came, class Stage, class... Before>
 consteval fit check_fit() {
-  if constexpr (!check_hooks<Stage>()) {
+  if constexpr (!check_traits<Stage>()) {
     return fit::no;
-  } else if constexpr (stage_of<Stage, on_order> && !only_order_stages<Before...>) {
+  } else if constexpr (stage_of<Stage, stage_kind::order> && !only_order_stages<Before...>) {
     static_assert(
         only_order_stages<Before...>,
         "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
         "it came after a stage that works on samples; write it directly behind the source");
     return fit::no;
-  } else if constexpr (stage_of<Stage, on_batching> && has_batching<Before...>) {
+  } else if constexpr (stage_of<Stage, stage_kind::batching> && has_batching<Before...>) {
     static_assert(!has_batching<Before...>,
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");
     return fit::no;
-  } else if constexpr (stage_of<Stage, on_batch> && !has_batching<Before...>) {
+  } else if constexpr (stage_of<Stage, stage_kind::batch> && !has_batching<Before...>) {
     static_assert(
         has_batching<Before...>,
         "wick: this stage works on batches, and the item is a single sample; write batch(n) before it");
     return fit::no;
-  } else if constexpr (stage_of<Stage, on_batching>) {
+  } else if constexpr (stage_of<Stage, stage_kind::batching>) {
     return Stage::template check<Came>() ? fit::yes : fit::no;
   } else if constexpr (!check_own<Came, Stage, Before...>()) {
     return fit::no;
-  } else if constexpr (stage_of<Stage, on_order> ||
-                       (stage_of<Stage, on_batch> && has_hook<Stage, hook::check>)) {
+  } else if constexpr (stage_of<Stage, stage_kind::order> ||
+                       (stage_of<Stage, stage_kind::batch> && traits_of<Stage>.has_check)) {
     return fit::yes;
   } else {
     constexpr way by = way_of<Stage, Came>();
@@ -299,10 +297,15 @@ template <class L, class R>
 concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
                    (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); }));
 
-/// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain. It is found by
-/// its operands, most of which are of wick::detail; those of wick find it by the using below.
+/// Something that looks like a source and can't be called. A vocabulary that has size(), at(), and a call
+/// operator is a callable.
+template <class R>
+concept only_source = source<R> && !generic_callable<R> && !requires { &R::operator(); };
+
+/// Puts a stage (or a chain of them, or any callable) after a source, a pipeline, or a chain. It is found by
+/// its operands, most of which are in wick::detail; those in wick find it by the using below.
 template <class L, class R>
-  requires(pipeable<L, R> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
+  requires(pipeable<L, R> && !only_source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
 constexpr auto operator|(L&& left, R&& right) {
   using left_type = std::remove_cvref_t<L>;
   if constexpr (wickish<left_type>) {

@@ -1,236 +1,169 @@
 /// \file
-/// What makes a type a stage, and of which kind.
+/// What the engine knows of a stage: its traits, one struct a stage.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
 namespace wick::inline v0_1 {
 
-/// The kind of a stage that maps positions to indexes of the source, before anything is read: see
-/// order_stage.
-struct on_order {};
-/// The kind of a stage that takes the whole item: `operator()(item)` or `operator()(item, context&)`.
-struct on_sample {};
-/// The kind of a stage that takes the item's `data` (or the item itself, when it is no `sample<>`), and
-/// leaves its `target` alone.
-struct on_data {};
+/// What a stage's call operator takes.
+enum class stage_kind : std::uint8_t {
+  order,           ///< positions, before anything is read: see order_stage
+  sample,          ///< the whole item
+  data,            ///< the item's `data`, or the item if it isn't a `sample<>`; the `target` is left alone
+  sample_or_data,  ///< the item or its data, whichever it accepts, as any callable does
+  batching,        ///< nothing: it makes batches of samples
+  batch,           ///< a batch, after batch()
+};
 
-namespace detail {
+/// The work that a stage leaves to the slot of the batch, where an image is decoded, resized, and colored in
+/// one pass. The report charges that time to the stage.
+enum class slot_phase : std::uint8_t { decode, resize, color, none };
 
-/// The item or its data, whichever it takes: what a callable becomes, and a stage that knows samples of
-/// parts.
-struct on_sample_or_data {};
-struct on_batching {};  ///< makes batches of samples
+/// What the engine knows of a stage beyond its call operator. A type becomes a stage by a member
+/// `static constexpr wick::stage_traits traits{.name = "crop", .has_fingerprint = true};`, and by nothing
+/// else: the engine calls only the members that its traits announce, and a callable without traits may have
+/// members of any name. Every field has a default.
+struct stage_traits {
+  std::string_view name = "map";  ///< in errors, the report, and the identity of the pipeline
+  stage_kind kind = stage_kind::sample_or_data;
 
-}  // namespace detail
+  // ---- members that it has ----
 
-/// The kind of a stage that takes a whole batch, behind batch().
-struct on_batch {};
+  /// `std::string_view label() const`: its name, in place of `name`.
+  bool has_label = false;
+  /// `std::uint64_t fingerprint() const`: a hash of the parameters that change its samples. A state is
+  /// refused if it differs.
+  bool has_fingerprint = false;
+  /// `std::string note() const`: a line for the report; an empty one is left out.
+  bool has_note = false;
+  /// `void attach(executor&)`: called once, by the loader that takes the stage over.
+  bool has_attach = false;
+  /// `template <class Item, class... Before> static consteval bool check()`: whether it fits after the stages
+  /// `Before`, which give it an `Item`. If it doesn't fit, a static_assert in it says why.
+  bool has_check = false;
+  /// `void refresh()` or `void refresh(const Source&)`: reloads what it keeps of data that changes. Called
+  /// when the loader is made and by loader.refresh(), while no worker uses the stage.
+  bool has_refresh = false;
+  /// A callable is inside: `callable_type`, and `callable_type& callable()`, which is called instead.
+  bool has_callable = false;
+  /// `apply_stage(stage&, item, context&)`, found by argument-dependent lookup, takes further items.
+  bool has_apply_stage = false;
 
-/// What makes a type a stage: it has a name, which errors and the report show, and says its kind:
-/// `static constexpr std::string_view name = "crop"; using stage_kind = wick::on_data;`. The kind says what
-/// its call operator takes. A callable becomes a stage by itself and needs none of this.
-template <class S>
-concept stage = requires {
-  typename std::remove_cvref_t<S>::stage_kind;
-  { std::remove_cvref_t<S>::name } -> std::convertible_to<std::string_view>;
+  // ---- members of batch stages ----
+
+  /// `std::shared_ptr<slab_memory> slab_memory()`: the memory that batches are made in.
+  bool has_slab_memory = false;
+  /// `auto around(Batch batch, Rest&& rest) const`: it calls the stages after it itself, by `rest(batch)`.
+  bool has_around = false;
+  /// `void deliver(Batch&) const`: called by the thread that takes the batch.
+  bool has_deliver = false;
+  /// `bool feeds_device() const`: whether batches go to a device.
+  bool has_feeds_device = false;
+
+  // ---- what it does ----
+
+  /// An order stage that gives the same samples in every epoch, in whatever order.
+  bool fixed_samples = false;
+  /// An order stage that mixes sources with weights: names(), weights(), edit(), size_in().
+  bool mixes = false;
+  /// Leaves out samples, by detail::drop().
+  bool drops_samples = false;
+  /// Gives samples others of their epoch: count(), probability(). The loader makes them.
+  bool gathers_others = false;
+  /// Keeps samples for later epochs: `find<Item>(context)` gives one or null; frozen().
+  bool caches = false;
+  /// A cache that may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&, reserved)`,
+  /// and an awaitable `ask<Item>(self, source, context, reserved)`.
+  bool lookup_suspends = false;
+  /// A batching stage that lays several samples into a row.
+  bool packs = false;
+  /// A batching stage that leaves samples where they are, as group() does: it makes no blocks of memory.
+  bool keeps_objects = false;
+  slot_phase in_slot = slot_phase::none;
 };
 
 namespace detail {
 
-template <class S, class Kind>
-concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
+template <class S>
+concept announces_traits =
+    requires { requires std::same_as<std::remove_cv_t<decltype(S::traits)>, stage_traits>; };
 
 }  // namespace detail
+
+/// A type with a static constexpr member `traits` of type stage_traits. A callable needs none of this: it
+/// becomes a stage by itself.
+template <class S>
+concept stage = detail::announces_traits<std::remove_cvref_t<S>>;
 
 class executor;
 
-/// What a stage may have beside its call operator. A stage lists the hooks that it has:
-/// `using stage_hooks = wick::hooks<wick::hook::fingerprint, wick::hook::note>;`. A hook that is listed and
-/// missing, misspelt or of another type is a compile error, and so is a member of a hook's name that is not
-/// listed.
-template <class... H>
-struct hooks {};
-
-namespace hook {
-/// `std::string_view label() const`: its name in messages and reports, in place of `name`.
-struct label {};
-/// `std::uint64_t fingerprint() const`: of the parameters that change its samples. A state is refused where
-/// it differs.
-struct fingerprint {};
-/// `std::string note() const`: a line for the report; an empty one is left out.
-struct note {};
-/// `void attach(executor&)`: called once, by the loader that takes the stage over.
-struct attach {};
-/// `template <class Came, class... Before> static consteval bool check()`: whether it fits behind these
-/// stages, which give it a Came; where it doesn't, a static_assert in it says why.
-struct check {};
-/// `std::shared_ptr<slab_memory> slab_memory()`, of a batch stage: where batches lie.
-struct slab_memory {};
-/// `auto around(Batch batch, Rest&& rest) const`, of a batch stage: it calls the stages behind it itself, by
-/// `rest(batch)`.
-struct around {};
-/// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
-struct deliver {};
-/// `void refresh()` or `void refresh(const Source&)`: takes again what it keeps of data that changes. Called
-/// when the loader is made and by loader.refresh(), while no worker looks at the stage.
-struct refresh {};
-}  // namespace hook
-
 namespace detail {
 
+/// The traits of a stage; of anything else, the defaults.
 template <class S>
-struct hooks_of {
-  using type = hooks<>;
-};
+inline constexpr stage_traits traits_of{};
+template <stage S>
+inline constexpr stage_traits traits_of<S> = std::remove_cvref_t<S>::traits;
+
+template <class S, stage_kind Kind>
+concept stage_of = stage<S> && traits_of<S>.kind == Kind;
+
+/// Whether a stage has the members that its traits announce; the compiler says which is missing.
 template <class S>
-  requires requires { typename S::stage_hooks; }
-struct hooks_of<S> {
-  using type = typename S::stage_hooks;
-};
-template <class H, class List>
-inline constexpr bool is_listed = false;
-template <class H, class... L>
-inline constexpr bool is_listed<H, hooks<L...>> = (std::same_as<H, L> || ...);
-
-template <class S, class H>
-concept has_hook = is_listed<H, typename hooks_of<std::remove_cvref_t<S>>::type>;
-
-// The member that a hook asks for. `named`: whether a class has a member of that name, whatever it is: looked
-// up beside another one of the name it is ambiguous. `fits`: whether it can be called as it is to be; where
-// the types of that call are not known yet, any member of the name fits.
-template <class S, class Twin>
-struct beside : S, Twin {};
-struct any_member {
-  template <class>
-  static constexpr bool fits = true;
-};
-template <class H>
-struct hook_member;
-template <>
-struct hook_member<hook::label> {
-  struct twin {
-    int label;
-  };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::label; };
-  template <class S>
-  static constexpr bool fits = requires(const S& s) {
+consteval bool check_traits() {
+  constexpr stage_traits t = traits_of<S>;
+  constexpr bool label = !t.has_label || requires(const S& s) {
     { s.label() } -> std::convertible_to<std::string_view>;
   };
-};
-template <>
-struct hook_member<hook::fingerprint> {
-  struct twin {
-    int fingerprint;
-  };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::fingerprint; };
-  template <class S>
-  static constexpr bool fits = requires(const S& s) {
+  constexpr bool fingerprint = !t.has_fingerprint || requires(const S& s) {
     { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
   };
-};
-template <>
-struct hook_member<hook::note> {
-  struct twin {
-    int note;
-  };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::note; };
-  template <class S>
-  static constexpr bool fits = requires(const S& s) {
+  constexpr bool note = !t.has_note || requires(const S& s) {
     { s.note() } -> std::convertible_to<std::string>;
   };
-};
-template <>
-struct hook_member<hook::attach> {
-  struct twin {
-    int attach;
+  constexpr bool attach = !t.has_attach || requires(S& s, executor& on) { s.attach(on); };
+  constexpr bool memory = !t.has_slab_memory || requires(S& s) { s.slab_memory(); };
+  constexpr bool device = !t.has_feeds_device || requires(const S& s) {
+    { s.feeds_device() } -> std::convertible_to<bool>;
   };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::attach; };
-  template <class S>
-  static constexpr bool fits = requires(S& s, executor& on) { s.attach(on); };
-};
-template <>
-struct hook_member<hook::check> : any_member {
-  struct twin {
-    int check;
-  };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::check; };
-};
-template <>
-struct hook_member<hook::slab_memory> : any_member {
-  struct twin {
-    int slab_memory;
-  };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::slab_memory; };
-};
-template <>
-struct hook_member<hook::around> : any_member {
-  struct twin {
-    int around;
-  };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::around; };
-};
-template <>
-struct hook_member<hook::deliver> : any_member {
-  struct twin {
-    int deliver;
-  };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::deliver; };
-};
-template <>
-struct hook_member<hook::refresh> : any_member {
-  struct twin {
-    int refresh;
-  };
-  template <class S>
-  static constexpr bool named = !requires { &beside<S, twin>::refresh; };
-};
-using all_hooks = hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
-                        hook::slab_memory, hook::around, hook::deliver, hook::refresh>;
-
-template <class S, class Hook>
-consteval bool check_hook() {
-  constexpr bool listed = has_hook<S, Hook>;
-  constexpr bool named = [] {
-    if constexpr (std::is_final_v<S>)
-      return listed;  // it can't be found out
-    else
-      return hook_member<Hook>::template named<S>;
-  }();
-  constexpr bool there = !listed || (named && hook_member<Hook>::template fits<S>);
-  static_assert(
-      there,
-      "wick: stage_hooks of this stage lists a hook (Hook, in the lines beside this), and its member is "
-      "missing, misspelt "
-      "or of another type; write it as the comment at wick::hook says, or take the hook off the list");
-  constexpr bool known = listed || !named;
-  static_assert(known,
-                "wick: this stage has a member of a hook's name (Hook, in the lines beside this) and does "
-                "not list the hook; add it "
-                "to stage_hooks, or give the member another name");
-  return there && known;
-}
-
-/// Whether the hooks of a stage are listed, and are what they should be; says so where not.
-template <class S>
-consteval bool check_hooks() {
-  constexpr bool known = []<class... H>(hooks<H...>) {
-    return (is_listed<H, all_hooks> && ...);
-  }(typename hooks_of<S>::type{});
-  static_assert(known,
-                "wick: stage_hooks of this stage lists a type that is no hook; see namespace wick::hook");
-  return known && []<class... H>(hooks<H...>) { return (check_hook<S, H>() && ...); }(all_hooks{});
+  constexpr bool of_batches = t.kind == stage_kind::batch ||
+                              !(t.has_slab_memory || t.has_around || t.has_deliver || t.has_feeds_device);
+  constexpr bool of_order = t.kind == stage_kind::order || !(t.fixed_samples || t.mixes);
+  constexpr bool of_batching = t.kind == stage_kind::batching || !(t.packs || t.keeps_objects);
+  static_assert(label,
+                "wick: the traits of this stage ('S', in the lines beside this) say has_label; give it "
+                "std::string_view label() const");
+  static_assert(fingerprint,
+                "wick: the traits of this stage ('S', in the lines beside this) say has_fingerprint; give it "
+                "std::uint64_t fingerprint() const");
+  static_assert(note,
+                "wick: the traits of this stage ('S', in the lines beside this) say has_note; give it "
+                "std::string note() const");
+  static_assert(attach,
+                "wick: the traits of this stage ('S', in the lines beside this) say has_attach; give it "
+                "void attach(wick::executor&)");
+  static_assert(memory,
+                "wick: the traits of this stage ('S', in the lines beside this) say has_slab_memory; give it "
+                "std::shared_ptr<slab_memory> slab_memory()");
+  static_assert(device,
+                "wick: the traits of this stage ('S', in the lines beside this) say has_feeds_device; give "
+                "it bool feeds_device() const");
+  static_assert(of_batches,
+                "wick: has_slab_memory, has_around, has_deliver, and has_feeds_device are for stages of "
+                "batches; write .kind = wick::stage_kind::batch in the traits of this stage ('S', in the "
+                "lines beside this)");
+  static_assert(of_order,
+                "wick: fixed_samples and mixes are for order stages; write .kind = wick::stage_kind::order "
+                "in the traits of this stage ('S', in the lines beside this)");
+  static_assert(of_batching,
+                "wick: packs and keeps_objects are for stages that make batches, which are wick's own; leave "
+                "them out of the traits of this stage ('S', in the lines beside this)");
+  return label && fingerprint && note && attach && memory && device && of_batches && of_order && of_batching;
 }
 
 }  // namespace detail
@@ -238,11 +171,11 @@ consteval bool check_hooks() {
 /// An order stage says how many positions it leaves of n. `prepare(n, seed, epoch, stage)` gives for one
 /// epoch a function from its positions to those before it; a worker calls it ahead of the epoch, or the
 /// consumer does, perhaps at the same time. All batches of the epoch share the function, and all workers call
-/// it. One that is faster for many positions has `map(std::uint64_t* positions, std::size_t count)` too,
-/// which changes them in place. `std::uint64_t fingerprint() const` covers the parameters that decide what
-/// stands where, so that a resume with others is refused.
+/// it. A function that is faster for many positions has `map(std::uint64_t* positions, std::size_t count)`
+/// too, which changes them in place. The stage's `fingerprint()` covers the parameters that decide the order,
+/// so that a resume with others is refused.
 template <class S>
-concept order_stage = detail::stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
+concept order_stage = detail::stage_of<S, stage_kind::order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;
   { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
 };

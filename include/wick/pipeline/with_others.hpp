@@ -38,10 +38,8 @@ namespace detail {
 
 class with_others_stage {
  public:
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "with_others";
-  static constexpr bool gathers = true;
+  static constexpr stage_traits traits{
+      .name = "with_others", .kind = stage_kind::sample, .has_fingerprint = true, .gathers_others = true};
 
   with_others_stage(std::size_t count, const with_others_options& options);
   std::size_t count() const noexcept { return count_; }
@@ -60,8 +58,6 @@ class with_others_stage {
   std::size_t count_;
   with_others_options options_;
 };
-template <class S>
-inline constexpr bool gathers_others = requires { S::gathers; };
 
 /// The others of a sample. They are drawn by its place and its index: a substitute has others of its own, and
 /// a retry has the same.
@@ -89,13 +85,12 @@ struct other_draws {
 template <class F>
 class join_stage {
  public:
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::label, hook::fingerprint>;
-  static constexpr std::string_view name = "join";
+  static constexpr stage_traits traits{
+      .name = "join", .kind = stage_kind::sample, .has_label = true, .has_fingerprint = true};
   join_stage(std::string label, F f) : label_(std::move(label)), f_(std::move(f)) {}
   std::string_view label() const noexcept { return label_; }
   std::uint64_t fingerprint() const {
-    if constexpr (has_parameters<F>)
+    if constexpr (traits_of<F>.has_fingerprint)
       return f_.fingerprint();
     else
       return 0;

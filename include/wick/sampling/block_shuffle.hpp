@@ -81,9 +81,8 @@ class block_order {
 };
 
 struct block_shuffle_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "block_shuffle";
+  static constexpr stage_traits traits{
+      .name = "block_shuffle", .kind = stage_kind::order, .has_fingerprint = true};
   std::uint64_t block, window;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   block_order prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
@@ -121,9 +120,8 @@ class unequal_block_order {
 
 class unequal_block_shuffle_stage {
  public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "block_shuffle";
+  static constexpr stage_traits traits{
+      .name = "block_shuffle", .kind = stage_kind::order, .has_fingerprint = true};
   unequal_block_shuffle_stage(const std::vector<std::uint64_t>& blocks, std::uint64_t window);
   std::uint64_t size(std::uint64_t n) const;
   unequal_block_order prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,

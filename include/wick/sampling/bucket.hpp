@@ -27,9 +27,8 @@ namespace detail {
 
 class bucket_stage {
  public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "bucket";
+  static constexpr stage_traits traits{
+      .name = "bucket", .kind = stage_kind::order, .has_fingerprint = true, .fixed_samples = true};
   /// \throws wick::error when the multiple is 0
   explicit bucket_stage(bucket_options options);
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }

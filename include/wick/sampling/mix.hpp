@@ -56,7 +56,7 @@ class mix_part {
   /// Its stages. The source's fingerprint says how many there are.
   void add_to(fingerprint_hash& h) const {
     each([&](std::size_t, const auto& s) {
-      h.add(s.name);
+      h.add(stage_name(s));
       if constexpr (requires { s.fingerprint(); }) h.add(s.fingerprint());
     });
   }
@@ -111,10 +111,8 @@ class mix_stage {
   };
 
  public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "mix";
-  static constexpr bool takes_edits = true;
+  static constexpr stage_traits traits{
+      .name = "mix", .kind = stage_kind::order, .has_fingerprint = true, .mixes = true};
 
   mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights,
             std::array<std::string, parts> names, mix_until until) {

@@ -35,8 +35,7 @@ std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p
 inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;
 
 struct shuffle_stage {
-  using stage_kind = on_order;
-  static constexpr std::string_view name = "shuffle";
+  static constexpr stage_traits traits{.name = "shuffle", .kind = stage_kind::order};
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
                       std::uint32_t stage) const noexcept;
@@ -51,9 +50,8 @@ inline detail::shuffle_stage shuffle() noexcept { return {}; }
 namespace detail {
 
 struct shuffle_once_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "shuffle_once";
+  static constexpr stage_traits traits{
+      .name = "shuffle_once", .kind = stage_kind::order, .has_fingerprint = true, .fixed_samples = true};
   std::uint64_t seed;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
@@ -75,9 +73,8 @@ struct identity_order {
 };
 
 struct shard_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::check>;
-  static constexpr std::string_view name = "shard";
+  static constexpr stage_traits traits{
+      .name = "shard", .kind = stage_kind::order, .has_check = true, .fixed_samples = true};
   std::uint64_t rank = 0, world = 1;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
@@ -108,9 +105,8 @@ detail::shard_stage shard();
 namespace detail {
 
 struct take_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "take";
+  static constexpr stage_traits traits{
+      .name = "take", .kind = stage_kind::order, .has_fingerprint = true, .fixed_samples = true};
   std::uint64_t count;
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
   identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
@@ -126,9 +122,8 @@ inline detail::take_stage take(std::uint64_t count) noexcept { return {count}; }
 namespace detail {
 
 struct skip_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "skip";
+  static constexpr stage_traits traits{
+      .name = "skip", .kind = stage_kind::order, .has_fingerprint = true, .fixed_samples = true};
   std::uint64_t count;
   struct shifted {
     std::uint64_t by;
@@ -149,9 +144,8 @@ namespace detail {
 
 class subset_stage {
  public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "subset";
+  static constexpr stage_traits traits{
+      .name = "subset", .kind = stage_kind::order, .has_fingerprint = true, .fixed_samples = true};
   explicit subset_stage(std::vector<std::uint64_t> indices);
   struct listed {
     std::shared_ptr<const std::vector<std::uint64_t>> indices;
@@ -175,9 +169,8 @@ detail::subset_stage subset(std::vector<std::uint64_t> indices);
 namespace detail {
 
 struct repeat_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "repeat";
+  static constexpr stage_traits traits{
+      .name = "repeat", .kind = stage_kind::order, .has_fingerprint = true, .fixed_samples = true};
   std::uint64_t times;  // 0: without end
   struct wrapped {
     std::uint64_t n;

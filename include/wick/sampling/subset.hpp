@@ -24,9 +24,12 @@ namespace detail {
 template <class P>
 class matching_stage {
  public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint, hook::refresh, hook::check>;
-  static constexpr std::string_view name = "subset";
+  static constexpr stage_traits traits{.name = "subset",
+                                       .kind = stage_kind::order,
+                                       .has_fingerprint = true,
+                                       .has_check = true,
+                                       .has_refresh = true,
+                                       .fixed_samples = true};
   explicit matching_stage(P keep) : keep_(std::move(keep)) {}
 
   template <class, class... Before>

@@ -51,9 +51,8 @@ class alias_table {
 
 class weighted_stage {
  public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "weighted";
+  static constexpr stage_traits traits{
+      .name = "weighted", .kind = stage_kind::order, .has_fingerprint = true};
 
   weighted_stage(std::vector<double> weights, weighted_options options);
 

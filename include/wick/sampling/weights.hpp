@@ -69,9 +69,8 @@ class sum_tree {
 
 class changing_weights_stage {
  public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint, hook::refresh>;
-  static constexpr std::string_view name = "weighted";
+  static constexpr stage_traits traits{
+      .name = "weighted", .kind = stage_kind::order, .has_fingerprint = true, .has_refresh = true};
 
   changing_weights_stage(weights by, weighted_options options);
 

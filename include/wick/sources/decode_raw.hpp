@@ -37,9 +37,8 @@ class raw_array {
 
 class decode_raw_stage {
  public:
-  using stage_kind = on_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "decode_raw";
+  static constexpr stage_traits traits{
+      .name = "decode_raw", .kind = stage_kind::data, .has_fingerprint = true};
 
   /// \throws wick::error for an extent below 1
   decode_raw_stage(const shape& of, dtype type);

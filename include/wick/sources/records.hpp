@@ -64,8 +64,7 @@ class fixed_records {
 template <class T>
 class decode_struct_stage {
  public:
-  using stage_kind = on_data;
-  static constexpr std::string_view name = "decode_struct";
+  static constexpr stage_traits traits{.name = "decode_struct", .kind = stage_kind::data};
   T operator()(const bytes& data, context&) const {
     if (data.size() != sizeof(T)) refuse_struct_size(data.size(), sizeof(T));
     T out;

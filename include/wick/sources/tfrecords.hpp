@@ -120,8 +120,7 @@ namespace detail {
 
 class decode_tf_example_stage {
  public:
-  using stage_kind = on_data;
-  static constexpr std::string_view name = "decode_tf_example";
+  static constexpr stage_traits traits{.name = "decode_tf_example", .kind = stage_kind::data};
   tf_example operator()(bytes message, context&) const { return tf_example(std::move(message)); }
 };
 

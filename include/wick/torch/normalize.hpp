@@ -27,9 +27,8 @@ at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&)
 /// normalize() that gives tensors of a type of the caller's.
 class normalize_as_stage : public normalizes {
  public:
-  using stage_kind = on_data;
-  using stage_hooks = hooks<hook::fingerprint, hook::check>;
-  static constexpr std::string_view name = "normalize";
+  static constexpr stage_traits traits{
+      .name = "normalize", .kind = stage_kind::data, .has_fingerprint = true, .has_check = true};
 
   normalize_as_stage(normalize_stage by, at::ScalarType type);
 

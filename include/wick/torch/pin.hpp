@@ -20,13 +20,12 @@ std::shared_ptr<slab_memory> make_pinned_memory();
 
 class pin_stage {
  public:
-  using stage_kind = on_batch;
-  using stage_hooks = hooks<hook::check, hook::slab_memory>;
-  static constexpr std::string_view name = "pin";
+  static constexpr stage_traits traits{
+      .name = "pin", .kind = stage_kind::batch, .has_check = true, .has_slab_memory = true};
 
   template <class, class... Before>
   static consteval bool check() {
-    constexpr bool blocks = !(requires { Before::keeps_samples; } || ...);
+    constexpr bool blocks = !(traits_of<Before>.keeps_objects || ...);
     static_assert(blocks,
                   "wick: pin() says in what memory batch(n) makes its batches, and group(n) makes none, its "
                   "samples stay "

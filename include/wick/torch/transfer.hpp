@@ -41,9 +41,13 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
 /// are the same to it.
 class transfer_stage {
  public:
-  using stage_kind = on_batch;
-  using stage_hooks = hooks<hook::note, hook::check, hook::around, hook::deliver>;
-  static constexpr std::string_view name = "transfer";
+  static constexpr stage_traits traits{.name = "transfer",
+                                       .kind = stage_kind::batch,
+                                       .has_note = true,
+                                       .has_check = true,
+                                       .has_around = true,
+                                       .has_deliver = true,
+                                       .has_feeds_device = true};
 
   template <class Batch, class...>
   static consteval bool check() {

@@ -41,8 +41,8 @@ namespace detail {
 
 class affine_stage : public geometry_stage<affine_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "affine";
+  static constexpr stage_traits traits{
+      .name = "affine", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   explicit affine_stage(const affine_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
@@ -70,8 +70,8 @@ geometry_steps rotation_steps(frame size, double angle, const rotate_options& op
 
 class rotate_stage : public geometry_stage<rotate_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "rotate";
+  static constexpr stage_traits traits{
+      .name = "rotate", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   rotate_stage(double angle, const rotate_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
@@ -84,8 +84,8 @@ class rotate_stage : public geometry_stage<rotate_stage> {
 
 class random_rotation_stage : public geometry_stage<random_rotation_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_rotation";
+  static constexpr stage_traits traits{
+      .name = "random_rotation", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   random_rotation_stage(const degree_range& degrees, const rotate_options& options);
   geometry_steps decide(frame size, context& ctx) const noexcept;
@@ -114,8 +114,8 @@ namespace detail {
 
 class random_affine_stage : public geometry_stage<random_affine_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_affine";
+  static constexpr stage_traits traits{
+      .name = "random_affine", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   random_affine_stage(const degree_range& degrees, const random_affine_options& options);
   geometry_steps decide(frame size, context& ctx) const noexcept;
@@ -142,8 +142,8 @@ namespace detail {
 
 class perspective_stage : public geometry_stage<perspective_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "perspective";
+  static constexpr stage_traits traits{
+      .name = "perspective", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   perspective_stage(const corners& from, const corners& to, const perspective_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
@@ -168,8 +168,8 @@ namespace detail {
 
 class random_perspective_stage : public geometry_stage<random_perspective_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_perspective";
+  static constexpr stage_traits traits{
+      .name = "random_perspective", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   random_perspective_stage(double distortion_scale, const random_perspective_options& options);
   geometry_steps decide(frame size, context& ctx) const noexcept;

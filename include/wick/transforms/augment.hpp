@@ -33,10 +33,6 @@ struct augment_op {
 template <class Stage>
 class augment_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr auto in_slot = color_stage<Stage>::in_slot;
-
   lazy_image operator()(lazy_image picture, context& c) const {
     for (const augment_op& op : self().draw({picture.width(), picture.height()}, c)) {
       if (op.color)
@@ -82,7 +78,8 @@ namespace detail {
 
 class rand_augment_stage : public augment_stage<rand_augment_stage> {
  public:
-  static constexpr std::string_view name = "rand_augment";
+  static constexpr stage_traits traits{
+      .name = "rand_augment", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   explicit rand_augment_stage(const rand_augment_options& options);
   std::vector<augment_op> draw(frame size, context& ctx) const;
@@ -106,7 +103,8 @@ namespace detail {
 
 class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_stage> {
  public:
-  static constexpr std::string_view name = "trivial_augment_wide";
+  static constexpr stage_traits traits{
+      .name = "trivial_augment_wide", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   explicit trivial_augment_wide_stage(const trivial_augment_wide_options& options);
   std::vector<augment_op> draw(frame size, context& ctx) const;
@@ -129,7 +127,8 @@ namespace detail {
 
 class auto_augment_stage : public augment_stage<auto_augment_stage> {
  public:
-  static constexpr std::string_view name = "auto_augment";
+  static constexpr stage_traits traits{
+      .name = "auto_augment", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   auto_augment_stage(auto_augment_policy policy, const auto_augment_options& options);
   std::vector<augment_op> draw(frame size, context& ctx) const;

@@ -31,8 +31,8 @@ void require_kernel(std::string_view stage, const kernel_size& size, double leas
 
 class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "gaussian_blur";
+  static constexpr stage_traits traits{
+      .name = "gaussian_blur", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   gaussian_blur_stage(const kernel_size& size, double sigma);
   double draw(context&) const noexcept { return sigma_; }
@@ -59,8 +59,8 @@ namespace detail {
 
 class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_gaussian_blur";
+  static constexpr stage_traits traits{
+      .name = "random_gaussian_blur", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   random_gaussian_blur_stage(const kernel_size& size, const random_gaussian_blur_options& options);
   /// A deviation; 0 where the picture stays as it is.

@@ -23,8 +23,8 @@ namespace detail {
 
 class center_crop_stage : public geometry_stage<center_crop_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "center_crop";
+  static constexpr stage_traits traits{
+      .name = "center_crop", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   center_crop_stage(int height, int width);
   geometry_steps decide(frame size, context&) const noexcept;
@@ -58,8 +58,8 @@ namespace detail {
 
 class random_crop_stage : public geometry_stage<random_crop_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_crop";
+  static constexpr stage_traits traits{
+      .name = "random_crop", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   random_crop_stage(int height, int width, const random_crop_options& options);
   geometry_steps decide(frame size, context& ctx) const noexcept;
@@ -91,8 +91,8 @@ namespace detail {
 
 class random_resized_crop_stage : public geometry_stage<random_resized_crop_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_resized_crop";
+  static constexpr stage_traits traits{
+      .name = "random_resized_crop", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options);
   geometry_steps decide(frame size, context& ctx) const noexcept;

@@ -28,8 +28,8 @@ namespace detail {
 
 class random_photometric_distort_stage : public color_stage<random_photometric_distort_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_photometric_distort";
+  static constexpr stage_traits traits{
+      .name = "random_photometric_distort", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   explicit random_photometric_distort_stage(const random_photometric_distort_options& options);
   /// The operations, in their order.
@@ -46,7 +46,7 @@ class random_photometric_distort_stage : public color_stage<random_photometric_d
 };
 
 struct random_channel_permutation_stage : color_stage<random_channel_permutation_stage> {
-  static constexpr std::string_view name = "random_channel_permutation";
+  static constexpr stage_traits traits{.name = "random_channel_permutation", .in_slot = slot_phase::color};
 
   pixel_op draw(context& ctx) const noexcept;
   void apply(lazy_image& picture, const pixel_op& op) const { picture.apply(op); }

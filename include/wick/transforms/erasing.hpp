@@ -29,8 +29,8 @@ namespace detail {
 
 class random_erasing_stage : public color_stage<random_erasing_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_erasing";
+  static constexpr stage_traits traits{
+      .name = "random_erasing", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   explicit random_erasing_stage(const random_erasing_options& options);
   /// Whether a box is erased, and the numbers that say which one of a picture's size.

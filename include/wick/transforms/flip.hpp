@@ -19,26 +19,22 @@ namespace wick::inline v0_1 {
 namespace detail {
 
 struct horizontal_flip_stage : geometry_stage<horizontal_flip_stage> {
-  static constexpr std::string_view name = "horizontal_flip";
-  static constexpr phase in_slot = phase::none;
+  static constexpr stage_traits traits{.name = "horizontal_flip"};
 
   geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_x(); }
 };
 
 struct vertical_flip_stage : geometry_stage<vertical_flip_stage> {
-  static constexpr std::string_view name = "vertical_flip";
-  static constexpr phase in_slot = phase::none;
+  static constexpr stage_traits traits{.name = "vertical_flip"};
 
   geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_y(); }
 };
 
 class random_horizontal_flip_stage : public geometry_stage<random_horizontal_flip_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_horizontal_flip";
-  static constexpr phase in_slot = phase::none;
+  static constexpr stage_traits traits{.name = "random_horizontal_flip", .has_fingerprint = true};
 
-  explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(traits.name, p); }
   geometry_steps decide(frame, context& ctx) const noexcept {
     if (ctx.random().bernoulli(p_)) return geometry_step::mirror_x();
     return {};
@@ -51,11 +47,9 @@ class random_horizontal_flip_stage : public geometry_stage<random_horizontal_fli
 
 class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_vertical_flip";
-  static constexpr phase in_slot = phase::none;
+  static constexpr stage_traits traits{.name = "random_vertical_flip", .has_fingerprint = true};
 
-  explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(traits.name, p); }
   geometry_steps decide(frame, context& ctx) const noexcept {
     if (ctx.random().bernoulli(p_)) return geometry_step::mirror_y();
     return {};

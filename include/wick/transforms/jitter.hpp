@@ -22,8 +22,8 @@ namespace detail {
 
 class color_jitter_stage : public color_stage<color_jitter_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "color_jitter";
+  static constexpr stage_traits traits{
+      .name = "color_jitter", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   color_jitter_stage(double brightness, double contrast, double saturation, double hue);
   /// The operations, in their order.
@@ -51,8 +51,8 @@ namespace detail {
 
 class grayscale_stage : public color_stage<grayscale_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "grayscale";
+  static constexpr stage_traits traits{
+      .name = "grayscale", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   explicit grayscale_stage(int channels);
   int draw(context&) const noexcept { return channels_; }
@@ -72,10 +72,10 @@ namespace detail {
 
 class random_grayscale_stage : public color_stage<random_grayscale_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "random_grayscale";
+  static constexpr stage_traits traits{
+      .name = "random_grayscale", .has_fingerprint = true, .in_slot = slot_phase::color};
 
-  explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(traits.name, p); }
   bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
   void apply(lazy_image& picture, bool gray) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }

@@ -26,8 +26,8 @@ namespace detail {
 
 class letterbox_stage : public geometry_stage<letterbox_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "letterbox";
+  static constexpr stage_traits traits{
+      .name = "letterbox", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   letterbox_stage(int height, int width, const letterbox_options& options);
   geometry_steps decide(frame size, context&) const noexcept;

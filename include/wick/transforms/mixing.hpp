@@ -74,9 +74,8 @@ void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>&
 /// What mixup and cutmix have alike.
 class mixed_pair_stage {
  public:
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::label, hook::fingerprint>;
-  static constexpr std::string_view name = "mixup";
+  static constexpr stage_traits traits{
+      .name = "mixup", .kind = stage_kind::sample, .has_label = true, .has_fingerprint = true};
 
   mixed_pair_stage(bool cut, std::size_t classes, const mixup_options& options);
   std::string_view label() const noexcept { return cut_ ? "cutmix" : "mixup"; }
@@ -113,9 +112,7 @@ void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size);
 
 class mosaic_stage {
  public:
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "mosaic";
+  static constexpr stage_traits traits{.name = "mosaic", .kind = stage_kind::sample, .has_fingerprint = true};
 
   mosaic_stage(int size, const mosaic_options& options);
   std::uint64_t fingerprint() const noexcept;

@@ -25,10 +25,6 @@ namespace detail {
 
 /// What takes a picture alone, and says so where it meets one with parts.
 struct only_pictures {
-  static constexpr auto in_slot = geometry_stage<only_pictures>::in_slot;
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-
   template <class Item>
     requires is_of_parts<any_placed, Item>
   Item operator()(Item item, context&) const {
@@ -42,7 +38,8 @@ struct only_pictures {
 
 class five_crop_stage : public only_pictures {
  public:
-  static constexpr std::string_view name = "five_crop";
+  static constexpr stage_traits traits{
+      .name = "five_crop", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   five_crop_stage(int height, int width);
   using only_pictures::operator();
@@ -66,7 +63,7 @@ class views {
     all.add(std::uint64_t{Count});
     const auto add = [&all]<class S>(const S& stage) {
       all.add(stage_name(stage));
-      if constexpr (has_hook<S, hook::fingerprint>) all.add(std::uint64_t{stage.fingerprint()});
+      if constexpr (traits_of<S>.has_fingerprint) all.add(std::uint64_t{stage.fingerprint()});
     };
     std::apply([&add](const Stages&... stage) { (add(stage), ...); }, stages_);
     return all.value();
@@ -85,7 +82,7 @@ class views {
       return lazy_image(std::move(item));
     } else {
       using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
-      constexpr bool fits = way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>;
+      constexpr bool fits = way_of<stage, Item>() != way::none && !traits_of<stage>.has_attach;
       static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
       if constexpr (fits) {  // else the lines below are errors, too
         static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
@@ -104,7 +101,8 @@ views<Count, Stages...> views_by(std::tuple<Stages...> stages) {
 template <class... Views>
 class multi_crop_stage : public only_pictures {
  public:
-  static constexpr std::string_view name = "multi_crop";
+  static constexpr stage_traits traits{
+      .name = "multi_crop", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   explicit multi_crop_stage(Views... each) : each_(std::move(each)...) {}
   using only_pictures::operator();

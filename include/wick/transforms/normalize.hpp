@@ -37,8 +37,11 @@ struct normalizes {};
 
 class normalize_stage : public color_stage<normalize_stage>, public normalizes {
  public:
-  using stage_hooks = hooks<hook::fingerprint, hook::check>;
-  static constexpr std::string_view name = "normalize";
+  static constexpr stage_traits traits{.name = "normalize",
+                                       .has_fingerprint = true,
+                                       .has_check = true,
+                                       .has_apply_stage = true,
+                                       .in_slot = slot_phase::color};
 
   normalize_stage(const channel_values& mean, const channel_values& deviation);
 

@@ -26,9 +26,7 @@ namespace detail {
 
 class pad_stage : public geometry_stage<pad_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "pad";
-  static constexpr phase in_slot = phase::none;
+  static constexpr stage_traits traits{.name = "pad", .has_fingerprint = true};
 
   pad_stage(const edges& by, const pad_options& options);
   geometry_steps decide(frame, context&) const noexcept;

@@ -39,10 +39,8 @@ struct any_boxes {
 
 class random_iou_crop_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint, hook::check>;
-  static constexpr std::string_view name = "random_iou_crop";
-  static constexpr auto in_slot = geometry_stage<random_iou_crop_stage>::in_slot;
+  static constexpr stage_traits traits{
+      .name = "random_iou_crop", .has_fingerprint = true, .has_check = true, .in_slot = slot_phase::resize};
 
   explicit random_iou_crop_stage(const random_iou_crop_options& options);
 

@@ -25,8 +25,8 @@ namespace detail {
 
 class resize_stage : public geometry_stage<resize_stage> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "resize";
+  static constexpr stage_traits traits{
+      .name = "resize", .has_fingerprint = true, .in_slot = slot_phase::resize};
 
   resize_stage(int height, int width, const resize_options& options);
   resize_stage(int shorter_edge, const resize_options& options);

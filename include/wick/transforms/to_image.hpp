@@ -77,10 +77,9 @@ struct picture_axes {
 template <class Made>
 class from_array_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = std::is_same_v<Made, mask> ? "to_mask" : "to_image";
-  static constexpr phase in_slot = phase::decode;
+  static constexpr stage_traits traits{.name = std::is_same_v<Made, mask> ? "to_mask" : "to_image",
+                                       .has_fingerprint = true,
+                                       .in_slot = slot_phase::decode};
 
   explicit from_array_stage(const to_image_options& options) noexcept : options_(options) {}
 

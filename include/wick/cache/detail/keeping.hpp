@@ -84,9 +84,9 @@ consteval bool cache_fits() {
   constexpr bool single = !has_batching<Before...>;
   static_assert(single,
                 "wick: a cache keeps single samples, and the item is a batch; write it before batch(n)");
-  constexpr bool first = !((requires { Before::keeps_samples; }) || ...);
+  constexpr bool first = !(traits_of<Before>.caches || ...);
   static_assert(first, "wick: this pipeline has a cache already; write one of the two");
-  constexpr bool alone = !(gathers_others<Before> || ...);
+  constexpr bool alone = !(traits_of<Before>.gathers_others || ...);
   static_assert(
       alone,
       "wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache "

@@ -166,9 +166,6 @@ void fill_visible(Item& item) {
 template <class Stage>
 class geometry_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  static constexpr phase in_slot = phase::resize;
-
   lazy_image operator()(lazy_image picture, context& c) const {
     frame size{picture.width(), picture.height()};
     require_pixels(size);
@@ -205,9 +202,6 @@ class geometry_stage {
 template <class Stage>
 class color_stage {
  public:
-  using stage_kind = on_sample_or_data;
-  static constexpr phase in_slot = phase::color;
-
   lazy_image operator()(lazy_image picture, context& c) const {
     self().apply(picture, self().draw(c));
     return picture;

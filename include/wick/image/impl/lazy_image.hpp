@@ -232,7 +232,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
 }
 
 void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
-  detail::phase_timer timer(detail::phase::resize);
+  detail::phase_timer timer(slot_phase::resize);
   if (encoded_.empty()) {
     detail::resample(decoded().view(), plan_, to);
   } else {
@@ -243,24 +243,24 @@ void lazy_image::render_to(const detail::picture_target& to, detail::level_map* 
     }
   }
   if (op_count_ == 0) return;
-  timer.next(detail::phase::color);
+  timer.next(slot_phase::color);
   wick::detail::apply({ops_.data(), op_count_}, to, rest);
 }
 
 void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
   const bool by_rows = info_.decoder->decode_rows != nullptr;
   if (plan_.only_cuts() && !by_rows) {  // no tables are needed
-    timer.next(detail::phase::decode);
+    timer.next(slot_phase::decode);
     const detail::rect& part = plan_.source;
     const decoded_picture got = decode(part, 1.0);
-    timer.next(detail::phase::resize);
+    timer.next(slot_phase::resize);
     return detail::copy_pixels(
         got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
   }
   detail::resample_lease lease;
   detail::resample_scratch& scratch = *lease;
   detail::build_axes(plan_, 1.0, 0, 0, scratch);
-  timer.next(detail::phase::decode);
+  timer.next(slot_phase::decode);
   const decode_request wanted = request(scratch);
   if (by_rows) {
     decode_rows(wanted, scratch, to, timer);
@@ -282,7 +282,7 @@ void lazy_image::decode_rows(const decode_request& wanted, detail::resample_scra
 void lazy_image::decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
                               const detail::picture_target& to, detail::phase_timer& timer) const {
   const decoded_picture got = decode(wanted.wanted, wanted.scale);
-  timer.next(detail::phase::resize);
+  timer.next(slot_phase::resize);
   if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
   detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
   detail::resample(got.pixels.view(), 0, 0, scratch, to);
@@ -303,12 +303,12 @@ decoded_picture lazy_image::decode(const detail::rect& part, double scale) const
 }
 
 detail::wide_rows lazy_image::render_wide() const {
-  detail::phase_timer timer(detail::phase::resize);
+  detail::phase_timer timer(slot_phase::resize);
   detail::resample_lease lease;
   detail::resample_scratch& scratch = *lease;
   detail::build_axes(plan_, 1.0, 0, 0, scratch);
   if (encoded_.empty()) return detail::resample_wide(wide(), scratch);
-  timer.next(detail::phase::decode);
+  timer.next(slot_phase::decode);
   const int low = scratch.rows.low(), high = scratch.rows.high();
   detail::wide_rows got;
   try {
@@ -321,7 +321,7 @@ detail::wide_rows lazy_image::render_wide() const {
     throw error(std::string(info_.decoder->name) +
                 " gave less of the picture than it was asked for; report it to the codec's author");
   }
-  timer.next(detail::phase::resize);
+  timer.next(slot_phase::resize);
   return detail::resample_wide(got, scratch);
 }
 

@@ -48,7 +48,7 @@ void lazy_image::warp(const detail::warp& by) {
     return mirror_y();
   }
   if (!untouched()) carry_out();
-  const detail::phase_timer timer(detail::phase::resize);
+  const detail::phase_timer timer(slot_phase::resize);
   hold(detail::warped(decoded().view(), by));
 }
 

@@ -99,7 +99,7 @@ struct asking_cache {
   template <class Stage>
   static void add_identity(fingerprint_hash& h, const Stage& s) {
     h.add(std::string_view(stage_name(s)));
-    if constexpr (has_hook<const Stage&, hook::fingerprint>) h.add(s.fingerprint());
+    if constexpr (traits_of<const Stage&>.has_fingerprint) h.add(s.fingerprint());
   }
 };
 

@@ -19,15 +19,6 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Whether a stage has samples for later epochs: `find<Item>(context)` gives one, or null.
-template <class S>
-inline constexpr bool keeps_samples = requires { S::keeps_samples; };
-
-/// Whether it may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&, reserved)`, and
-/// an awaitable `ask<Item>(self, source, context, reserved)`.
-template <class S>
-inline constexpr bool keeps_elsewhere = requires { S::keeps_elsewhere; };
-
 /// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
 template <class Item>
 class single_column : public fitting_column {
@@ -57,18 +48,18 @@ struct pipeline_types {
 
   static constexpr std::size_t order_end = [] {
     std::size_t n = 0;
-    ((stage_of<S, on_order> ? ++n : n), ...);
+    ((stage_of<S, stage_kind::order> ? ++n : n), ...);
     return n;
   }();
   static constexpr std::size_t batching = [] {  // size when there is none
-    constexpr bool is[] = {stage_of<S, on_batching>..., true};
+    constexpr bool is[] = {stage_of<S, stage_kind::batching>..., true};
     std::size_t n = 0;
     while (!is[n]) ++n;
     return n;
   }();
   static constexpr bool batched = batching < size;
   /// Whether one leaves out samples.
-  static constexpr bool filters = (requires { S::drops_samples; } || ...);
+  static constexpr bool filters = (traits_of<S>.drops_samples || ...);
 
   template <std::size_t I>
   static consteval auto item_before() {
@@ -118,7 +109,7 @@ struct pipeline_types {
 
   /// The stage that keeps samples for later epochs; batching when there is none.
   static constexpr std::size_t cache = [] {
-    constexpr bool is[] = {keeps_samples<S>..., true};
+    constexpr bool is[] = {traits_of<S>.caches..., true};
     std::size_t n = 0;
     while (!is[n]) ++n;
     return n < batching ? n : batching;
@@ -126,7 +117,7 @@ struct pipeline_types {
 
   static constexpr bool cached_elsewhere = [] {
     if constexpr (cache < batching)
-      return keeps_elsewhere<stage_at<cache>>;
+      return traits_of<stage_at<cache>>.lookup_suspends;
     else
       return false;
   }();

@@ -58,8 +58,8 @@ class stage_path<pipeline<Source, S...>> {
   static constexpr std::size_t stages = sizeof...(S);
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
   /// The first stage that was written for what a phase does; where there is none, batch().
-  static constexpr std::size_t carries_out(phase p) noexcept {
-    constexpr std::array<phase, stages> phases{phase_of<S>...};
+  static constexpr std::size_t carries_out(slot_phase p) noexcept {
+    constexpr std::array<slot_phase, stages> phases{traits_of<S>.in_slot...};
     const auto found = std::find(phases.begin(), phases.begin() + types::batching, p);
     return static_cast<std::size_t>(found - phases.begin());
   }
@@ -68,7 +68,7 @@ class stage_path<pipeline<Source, S...>> {
       : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on) {
     static_assert(types::batching >= types::order_end);
     for_each_stage([&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
+      if constexpr (traits_of<decltype(s)>.has_attach) s.attach(on_);
     });
     refresh();
   }
@@ -79,13 +79,11 @@ class stage_path<pipeline<Source, S...>> {
   void refresh() {
     const auto rest = [&] {
       for_each_stage([&](auto& s) {
-        if constexpr (keeps_elsewhere<std::remove_reference_t<decltype(s)>>)
+        if constexpr (traits_of<decltype(s)>.lookup_suspends)
           asking_cache<stage_path>::open(*this, s);
-        else if constexpr (requires { s.refresh(std::as_const(source_)); })
-          s.refresh(std::as_const(source_));
-        else if constexpr (has_hook<decltype(s), hook::refresh>)
-          s.refresh();
-        else if constexpr (requires { s.takes_edits; })
+        else if constexpr (traits_of<decltype(s)>.has_refresh)
+          refresh_stage(s);
+        else if constexpr (traits_of<decltype(s)>.mixes)
           s.follow(source_);  // mix()
       });
     };
@@ -98,6 +96,14 @@ class stage_path<pipeline<Source, S...>> {
       [[maybe_unused]] const auto hold = source_.refresh();
       rest();
     }
+  }
+
+  template <class Stage>
+  void refresh_stage(Stage& stage) {
+    if constexpr (requires { stage.refresh(std::as_const(source_)); })
+      stage.refresh(std::as_const(source_));
+    else
+      stage.refresh();
   }
 
   const Source& source() const noexcept { return source_; }
@@ -273,7 +279,7 @@ class stage_path<pipeline<Source, S...>> {
   /// Begins a stage that suspends.
   template <std::size_t I, class X>
   auto start(X& item, context& c, batch_type& j) {
-    if constexpr (gathers_others<typename types::template stage_at<I>>) {
+    if constexpr (traits_of<typename types::template stage_at<I>>.gathers_others) {
       static_assert(!plan_type::grouped,
                     "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
                     "which plan by the lengths of single samples; leave one of the two out");
@@ -327,7 +333,7 @@ class stage_path<pipeline<Source, S...>> {
       };
       auto& stage = std::get<I>(stages_);
       // A stage that wraps those behind it (to set their stream) calls them itself.
-      if constexpr (has_hook<decltype(stage), hook::around>)
+      if constexpr (traits_of<decltype(stage)>.has_around)
         return stage.around(std::move(batch), rest);
       else
         return rest(apply(stage, std::move(batch), c));
@@ -352,7 +358,7 @@ class stage_path<pipeline<Source, S...>> {
         co_return std::move(v);
       } else {
         static_assert(
-            !has_hook<stage_type, hook::around>,
+            !traits_of<stage_type>.has_around,
             "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
             "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);

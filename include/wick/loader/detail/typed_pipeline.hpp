@@ -131,7 +131,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     f.phase_row = path_type::phase_row;
     f.rows = path_type::rows;
     for (std::size_t p = 0; p < phase_count; ++p)
-      f.phase_stages[p] = path_type::carries_out(static_cast<phase>(p));
+      f.phase_stages[p] = path_type::carries_out(static_cast<slot_phase>(p));
     f.batched = types::batched;
     f.samples_suspend = types::samples_suspend;
     f.batches_suspend = types::batches_suspend;
@@ -166,8 +166,8 @@ class typed_pipeline<pipeline<Source, S...>> final
   std::vector<stage_identity> identity() const override {
     std::vector<stage_identity> out;
     path_.for_each_stage([&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
-      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
+      stage_identity one{std::string(stage_name(s)), 0, traits_of<decltype(s)>.has_refresh};
+      if constexpr (traits_of<decltype(s)>.has_fingerprint) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
     });
     return out;
@@ -178,7 +178,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       if (!text.empty()) out.push_back(std::move(text));
     };
     path_.for_each_stage([&](const auto& s) {
-      if constexpr (has_hook<decltype(s), hook::note>) add(s.note());
+      if constexpr (traits_of<decltype(s)>.has_note) add(s.note());
     });
     add(note_of(path_.source()));
     return out;
@@ -187,7 +187,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   std::shared_ptr<slab_memory> batch_memory() override {
     std::shared_ptr<slab_memory> wanted;
     path_.for_each_batch_stage([&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
+      if constexpr (traits_of<decltype(s)>.has_slab_memory) {
         if (wanted == nullptr) wanted = s.slab_memory();
       }
     });
@@ -314,7 +314,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   }
   void deliver(delivered& batch) override {
     path_.for_each_batch_stage([&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(batch);
+      if constexpr (traits_of<decltype(s)>.has_deliver) s.deliver(batch);
     });
   }
 

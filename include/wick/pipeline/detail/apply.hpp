@@ -26,7 +26,7 @@ struct callee {
   static S& of(S& s) noexcept { return s; }
 };
 template <class S>
-  requires requires { typename S::callable_type; }
+  requires(traits_of<S>.has_callable)
 struct callee<S> {
   using type = typename S::callable_type;
   static type& of(S& s) noexcept { return s.callable(); }
@@ -101,9 +101,9 @@ struct data_of<sample<D, T>> {
 template <class S, class Item>
 consteval way way_of() {
   using callable = typename callee<S>::type;
-  constexpr bool on_whole = !stage_of<S, on_data> || !is_sample<Item>;
+  constexpr bool on_whole = !stage_of<S, stage_kind::data> || !is_sample<Item>;
   using whole = std::conditional_t<on_whole, Item, void>;
-  using data = std::conditional_t<!stage_of<S, on_sample>, typename data_of<Item>::type, void>;
+  using data = std::conditional_t<!stage_of<S, stage_kind::sample>, typename data_of<Item>::type, void>;
   if constexpr (form_of<callable, whole>() != form::none)
     return way::whole;
   else if constexpr (form_of<callable, data>() != form::none)
@@ -219,10 +219,10 @@ task<next_item<S, Item>> apply_async(S* s, Item item, context* c) {
 
 template <class S>
 std::string_view stage_name(const S& s) noexcept {
-  if constexpr (has_hook<S, hook::label>)
+  if constexpr (traits_of<S>.has_label)
     return s.label();
   else
-    return S::name;
+    return traits_of<S>.name;
 }
 
 }  // namespace wick::detail

@@ -7,6 +7,7 @@
 
 #include <wick/async/awaitable.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -64,7 +65,8 @@ concept accepts = (generic_callable<F> && !requires(beside_anything<F>& f) { f(s
 enum class form { none, broken, by_adl, moved_with_context, moved, kept_with_context, kept };
 
 template <class F, class X>
-concept applied_by_adl = requires(F& f, X&& x, context& c) { apply_stage(f, std::forward<X>(x), c); };
+concept applied_by_adl = traits_of<F>.has_apply_stage &&
+                         requires(F& f, X&& x, context& c) { apply_stage(f, std::forward<X>(x), c); };
 
 /// A callable that returns nothing takes the item by reference or as a copy: the next stage gets the item.
 template <class F, class X, class... Context>

@@ -9,7 +9,7 @@ namespace wick::inline v0_1::detail {
 /// A stage says so by a member of that name.
 template <class Stage>
 bool feeds_device(const Stage& s) noexcept {
-  if constexpr (requires { s.feeds_device(); })
+  if constexpr (traits_of<Stage>.has_feeds_device)
     return s.feeds_device();
   else
     return false;

@@ -276,14 +276,14 @@ class row_resampler final : public row_sink {
       done_ += count;
       return;
     }
-    if (timer_ != nullptr) timer_->next(phase::resize);
+    if (timer_ != nullptr) timer_->next(slot_phase::resize);
     const axis& rows = scratch_.rows;
     for (; done_ < rows.size(); ++done_) {
       const int i = output(done_);
       if (rows.first(i) + rows.count(i) > next_) break;
       blender_->write(i, [&](int r) { return static_cast<const std::uint8_t*>(slot(r)); });
     }
-    if (timer_ != nullptr) timer_->next(phase::decode);
+    if (timer_ != nullptr) timer_->next(slot_phase::decode);
   }
 
   /// Whether the whole output is written.

@@ -24,7 +24,7 @@ consteval bool has_editable_mix() {
     return false;
   } else {
     return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (requires { Types::template stage_at<0>::takes_edits; }) &&
+      return traits_of<typename Types::template stage_at<0>>.mixes &&
              (std::is_same_v<typename Types::template stage_at<I + 1>, shard_stage> && ...);
     }(std::make_index_sequence<Types::order_end - 1>{});
   }
@@ -54,7 +54,7 @@ class epoch_plan {
     positions_ = path.source().size();
     each_order_stage([&](auto i, const auto& s) {
       sizes_[i] = positions_;
-      if constexpr (requires { s.takes_edits; })
+      if constexpr (traits_of<decltype(s)>.mixes)
         positions_ = epoch ? s.size_in(*epoch) : s.size(positions_);
       else
         positions_ = s.size(positions_);

@@ -48,7 +48,7 @@ consteval std::size_t find_bucket() {
 template <class Types>
 consteval bool finds_pack() {
   if constexpr (Types::batched)
-    return requires { std::remove_cvref_t<typename Types::template stage_at<Types::batching>>::packs; };
+    return traits_of<typename Types::template stage_at<Types::batching>>.packs;
   else
     return false;
 }
@@ -57,25 +57,6 @@ template <class Types>
 inline constexpr bool has_bucket = find_bucket<Types>() < Types::order_end;
 template <class Types>
 inline constexpr bool has_groups = has_bucket<Types> || finds_pack<Types>();
-
-/// Order stages that give the same samples in each epoch; of a shuffle behind them all it is known what it
-/// does.
-template <class S>
-inline constexpr bool keeps_samples_of_epoch = false;
-template <>
-inline constexpr bool keeps_samples_of_epoch<take_stage> = true;
-template <>
-inline constexpr bool keeps_samples_of_epoch<skip_stage> = true;
-template <>
-inline constexpr bool keeps_samples_of_epoch<subset_stage> = true;
-template <>
-inline constexpr bool keeps_samples_of_epoch<repeat_stage> = true;
-template <>
-inline constexpr bool keeps_samples_of_epoch<shuffle_once_stage> = true;
-template <>
-inline constexpr bool keeps_samples_of_epoch<shard_stage> = true;
-template <>
-inline constexpr bool keeps_samples_of_epoch<bucket_stage> = true;
 
 template <class Types>
 consteval bool shuffles() {
@@ -96,7 +77,7 @@ consteval bool can_group() {
         good = false;
       if (!keeps && !is_shuffle) good = false;
     };
-    (look(keeps_samples_of_epoch<order_stage_at<Types, I>>,
+    (look(traits_of<order_stage_at<Types, I>>.fixed_samples,
           std::is_same_v<order_stage_at<Types, I>, shuffle_stage>,
           std::is_same_v<order_stage_at<Types, I>, bucket_stage>,
           std::is_same_v<order_stage_at<Types, I>, shard_stage>),

@@ -241,7 +241,7 @@ class isolated_loop {
       c.enter(static_cast<std::uint32_t>(I));
       auto& stage = all_.path.template stage<I>();
       auto rest = [&](auto next) { return pass_batch<I + 1>(std::move(next), c); };
-      if constexpr (has_hook<decltype(stage), hook::around>)
+      if constexpr (traits_of<decltype(stage)>.has_around)
         return stage.around(std::move(batch), rest);
       else
         return rest(apply(stage, std::move(batch), c));

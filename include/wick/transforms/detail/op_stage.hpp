@@ -20,8 +20,8 @@ namespace wick::inline v0_1::detail {
 template <class Named>
 class op_stage : public color_stage<op_stage<Named>> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = Named::name;
+  static constexpr stage_traits traits{
+      .name = Named::name, .has_fingerprint = true, .in_slot = slot_phase::color};
 
   explicit op_stage(const pixel_op& op) noexcept : op_(op) {}
   const pixel_op& draw(context&) const noexcept { return op_; }
@@ -36,10 +36,12 @@ class op_stage : public color_stage<op_stage<Named>> {
 template <class Named>
 class random_op_stage : public color_stage<random_op_stage<Named>> {
  public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = Named::name;
+  static constexpr stage_traits traits{
+      .name = Named::name, .has_fingerprint = true, .in_slot = slot_phase::color};
 
-  random_op_stage(const pixel_op& op, double p) : op_(op), p_(p) { detail::require_probability(name, p); }
+  random_op_stage(const pixel_op& op, double p) : op_(op), p_(p) {
+    detail::require_probability(traits.name, p);
+  }
   bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
   void apply(lazy_image& picture, bool chosen) const {
     if (chosen) picture.apply(op_);

@@ -78,10 +78,10 @@ inline geometry_step move(frame size, double angle, const point& translate, doub
 // ---- affine
 
 affine_stage::affine_stage(const affine_options& options) : options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_finite(name, "angle", options.angle);
-  for (const double v : options.translate) require_finite(name, "translate", v);
-  for (const double v : options.shear) require_finite(name, "shear", v);
+  detail::require_warp(traits.name, options.interpolation, options.center);
+  require_finite(traits.name, "angle", options.angle);
+  for (const double v : options.translate) require_finite(traits.name, "translate", v);
+  for (const double v : options.shear) require_finite(traits.name, "shear", v);
   if (!(options.scale > 0 && std::isfinite(options.scale)))
     throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
 }
@@ -127,8 +127,8 @@ inline std::uint64_t fingerprint_of(const rotate_options& o) {
 }
 
 rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_finite(name, "angle", angle);
+  detail::require_warp(traits.name, options.interpolation, options.center);
+  require_finite(traits.name, "angle", angle);
 }
 
 geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
@@ -141,8 +141,8 @@ std::uint64_t rotate_stage::fingerprint() const noexcept {
 
 random_rotation_stage::random_rotation_stage(const degree_range& degrees, const rotate_options& options)
     : degrees_(degrees), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_degrees(name, "degrees", degrees);
+  detail::require_warp(traits.name, options.interpolation, options.center);
+  require_degrees(traits.name, "degrees", degrees);
 }
 
 geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
@@ -157,10 +157,10 @@ std::uint64_t random_rotation_stage::fingerprint() const noexcept {
 
 random_affine_stage::random_affine_stage(const degree_range& degrees, const random_affine_options& options)
     : degrees_(degrees), options_(options) {
-  detail::require_warp(name, options.interpolation, options.center);
-  require_degrees(name, "degrees", degrees);
-  require_degrees(name, "shear_x", options.shear_x);
-  require_degrees(name, "shear_y", options.shear_y);
+  detail::require_warp(traits.name, options.interpolation, options.center);
+  require_degrees(traits.name, "degrees", degrees);
+  require_degrees(traits.name, "shear_x", options.shear_x);
+  require_degrees(traits.name, "shear_y", options.shear_y);
   for (const double share : options.translate) {
     if (!(share >= 0 && share <= 1)) {
       throw error("random_affine: translate " + std::to_string(share) +
@@ -216,7 +216,7 @@ inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, in
 perspective_stage::perspective_stage(const corners& from, const corners& to,
                                      const perspective_options& options)
     : options_(options) {
-  detail::require_warp(name, options.interpolation);
+  detail::require_warp(traits.name, options.interpolation);
   if (!find_source(from, to, to_source_)) {
     throw error(
         "perspective: three of the corners lie on a line, no picture can be seen like that; move one");
@@ -235,8 +235,8 @@ std::uint64_t perspective_stage::fingerprint() const noexcept {
 random_perspective_stage::random_perspective_stage(double distortion_scale,
                                                    const random_perspective_options& options)
     : distortion_(distortion_scale), options_(options) {
-  detail::require_warp(name, options.interpolation);
-  detail::require_probability(name, options.p);
+  detail::require_warp(traits.name, options.interpolation);
+  detail::require_probability(traits.name, options.p);
   if (!(distortion_scale >= 0 && distortion_scale <= 1)) {
     throw error("random_perspective: distortion_scale " + std::to_string(distortion_scale) + "; give 0 to 1");
   }

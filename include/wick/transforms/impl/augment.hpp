@@ -156,7 +156,7 @@ inline void require_augment(std::string_view stage, int bins, interpolation filt
 // ---- rand_augment
 
 rand_augment_stage::rand_augment_stage(const rand_augment_options& options) : options_(options) {
-  require_augment(name, options.num_magnitude_bins, options.interpolation);
+  require_augment(traits.name, options.num_magnitude_bins, options.interpolation);
   if (options.num_ops < 0)
     throw error("rand_augment: " + std::to_string(options.num_ops) + " operations; give 0 or more");
   if (options.magnitude < 0 || options.magnitude >= options.num_magnitude_bins) {
@@ -185,7 +185,7 @@ std::uint64_t rand_augment_stage::fingerprint() const noexcept {
 
 trivial_augment_wide_stage::trivial_augment_wide_stage(const trivial_augment_wide_options& options)
     : options_(options) {
-  require_augment(name, options.num_magnitude_bins, options.interpolation);
+  require_augment(traits.name, options.num_magnitude_bins, options.interpolation);
 }
 
 std::vector<augment_op> trivial_augment_wide_stage::draw(frame size, context& ctx) const {
@@ -207,7 +207,7 @@ std::uint64_t trivial_augment_wide_stage::fingerprint() const noexcept {
 
 auto_augment_stage::auto_augment_stage(auto_augment_policy policy, const auto_augment_options& options)
     : policy_(policy), options_(options) {
-  require_augment(name, 10, options.interpolation);
+  require_augment(traits.name, 10, options.interpolation);
 }
 
 std::vector<augment_op> auto_augment_stage::draw(frame size, context& ctx) const {

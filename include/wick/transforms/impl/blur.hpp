@@ -38,18 +38,18 @@ void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, 
 }
 
 gaussian_blur_stage::gaussian_blur_stage(const kernel_size& size, double sigma) : size_(size), sigma_(sigma) {
-  detail::require_kernel(name, size, sigma, sigma);
+  detail::require_kernel(traits.name, size, sigma, sigma);
 }
 
 void gaussian_blur_stage::apply(lazy_image& picture, double sigma) const {
-  detail::blur(name, picture, size_, sigma);
+  detail::blur(traits.name, picture, size_, sigma);
 }
 
 random_gaussian_blur_stage::random_gaussian_blur_stage(const kernel_size& size,
                                                        const random_gaussian_blur_options& options)
     : size_(size), options_(options) {
-  detail::require_kernel(name, size, options.sigma[0], options.sigma[1]);
-  detail::require_probability(name, options.p);
+  detail::require_kernel(traits.name, size, options.sigma[0], options.sigma[1]);
+  detail::require_probability(traits.name, options.p);
 }
 
 double random_gaussian_blur_stage::draw(context& ctx) const noexcept {
@@ -58,7 +58,7 @@ double random_gaussian_blur_stage::draw(context& ctx) const noexcept {
 }
 
 void random_gaussian_blur_stage::apply(lazy_image& picture, double sigma) const {
-  if (sigma > 0) detail::blur(name, picture, size_, sigma);
+  if (sigma > 0) detail::blur(traits.name, picture, size_, sigma);
 }
 
 }  // namespace wick::detail

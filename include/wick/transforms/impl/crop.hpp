@@ -21,7 +21,7 @@
 namespace wick::inline v0_1::detail {
 
 center_crop_stage::center_crop_stage(int height, int width) : height_(height), width_(width) {
-  detail::require_size(name, height, width);
+  detail::require_size(traits.name, height, width);
 }
 
 geometry_steps center_crop_stage::decide(frame size, context&) const noexcept {
@@ -30,8 +30,8 @@ geometry_steps center_crop_stage::decide(frame size, context&) const noexcept {
 
 random_crop_stage::random_crop_stage(int height, int width, const random_crop_options& options)
     : height_(height), width_(width), options_(options) {
-  detail::require_size(name, height, width);
-  detail::require_edges(name, options.padding);
+  detail::require_size(traits.name, height, width);
+  detail::require_edges(traits.name, options.padding);
 }
 
 geometry_steps random_crop_stage::decide(frame size, context& ctx) const noexcept {
@@ -66,7 +66,7 @@ int random_crop_stage::below(context& ctx, int bound) noexcept {
 random_resized_crop_stage::random_resized_crop_stage(int height, int width,
                                                      const random_resized_crop_options& options)
     : height_(height), width_(width), options_(options) {
-  detail::require_size(name, height, width);
+  detail::require_size(traits.name, height, width);
   const auto& [least, greatest] = options.scale;
   if (!(least > 0 && least <= greatest && std::isfinite(greatest))) {
     throw error("random_resized_crop: scale {" + std::to_string(least) + ", " + std::to_string(greatest) +

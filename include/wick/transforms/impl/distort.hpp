@@ -37,7 +37,7 @@ random_photometric_distort_stage::random_photometric_distort_stage(
   require_range("contrast", options.contrast, 0, HUGE_VAL);
   require_range("saturation", options.saturation, 0, HUGE_VAL);
   require_range("hue", options.hue, -0.5, 0.5);
-  detail::require_probability(name, options.p);
+  detail::require_probability(traits.name, options.p);
 }
 
 inline pixel_op permuted_colors(random_stream& random) noexcept {

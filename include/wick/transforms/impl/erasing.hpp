@@ -23,7 +23,7 @@
 namespace wick::inline v0_1::detail {
 
 random_erasing_stage::random_erasing_stage(const random_erasing_options& options) : options_(options) {
-  detail::require_probability(name, options.p);
+  detail::require_probability(traits.name, options.p);
   const auto& [least, most] = options.scale;
   if (!(least >= 0 && least <= most && most <= 1)) {
     throw error("random_erasing: scale " + std::to_string(least) + " to " + std::to_string(most) +

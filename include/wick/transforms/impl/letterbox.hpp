@@ -17,7 +17,7 @@ namespace wick::inline v0_1::detail {
 
 letterbox_stage::letterbox_stage(int height, int width, const letterbox_options& options)
     : height_(height), width_(width), options_(options) {
-  detail::require_size(name, height, width);
+  detail::require_size(traits.name, height, width);
 }
 
 rect letterbox_stage::place_for(int width, int height) const noexcept {

@@ -185,7 +185,7 @@ mosaic_stage::mosaic_stage(int size, const mosaic_options& options) : size_(size
     throw error("mosaic: fill " + std::to_string(options.fill) + "; give a level, 0 to 255");
   if (options.mask_fill < 0 || options.mask_fill > 255)
     throw error("mosaic: mask_fill " + std::to_string(options.mask_fill) + "; give a number, 0 to 255");
-  require_probability(name, options.p);
+  require_probability(traits.name, options.p);
 }
 std::uint64_t mosaic_stage::fingerprint() const noexcept {
   const std::uint64_t all = fingerprint_hash::of(size_, options_.fill);

@@ -19,7 +19,7 @@
 namespace wick::inline v0_1::detail {
 
 five_crop_stage::five_crop_stage(int height, int width) : height_(height), width_(width) {
-  detail::require_size(name, height, width);
+  detail::require_size(traits.name, height, width);
 }
 
 std::array<lazy_image, 5> five_crop_stage::operator()(lazy_image picture, context& c) const {

@@ -13,7 +13,7 @@
 namespace wick::inline v0_1::detail {
 
 pad_stage::pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
-  detail::require_edges(name, by);
+  detail::require_edges(traits.name, by);
 }
 
 geometry_steps pad_stage::decide(frame, context&) const noexcept {

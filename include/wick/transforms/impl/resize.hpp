@@ -20,7 +20,7 @@ namespace wick::inline v0_1::detail {
 
 resize_stage::resize_stage(int height, int width, const resize_options& options)
     : height_(height), width_(width), options_(options) {
-  detail::require_size(name, height, width);
+  detail::require_size(traits.name, height, width);
   if (options.max_size != 0)
     throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
 }
@@ -35,7 +35,7 @@ resize_stage::resize_stage(const resize_options& options) : options_(options) {
 
 resize_stage::resize_stage(int shorter_edge, const resize_options& options)
     : shorter_(shorter_edge), options_(options) {
-  detail::require_size(name, shorter_edge, shorter_edge);
+  detail::require_size(traits.name, shorter_edge, shorter_edge);
   if (options.max_size != 0 && options.max_size <= shorter_edge) {
     throw error("resize: max_size " + std::to_string(options.max_size) +
                 " must be larger than the shorter edge, " + std::to_string(shorter_edge));

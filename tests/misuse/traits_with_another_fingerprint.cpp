@@ -1,17 +1,14 @@
-// A hook has another type than it should: a state could not tell the stage's parameters.
+// The traits announce a fingerprint, and the member has another type: a state couldn't compare parameters.
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <wick/core.hpp>
 
-// expect: wick: stage_hooks of this stage lists a hook (Hook, in the lines beside this), and its member is
-// expect: hook::fingerprint
+// expect: wick: the traits of this stage ('S', in the lines beside this) say has_fingerprint
 // expect: scaled
 struct scaled {
-  using stage_kind = wick::on_data;
-  using stage_hooks = wick::hooks<wick::hook::fingerprint>;
-  static constexpr std::string_view name = "scaled";
+  static constexpr wick::stage_traits traits{
+      .name = "scaled", .kind = wick::stage_kind::data, .has_fingerprint = true};
   float operator()(float x) const { return factor * x; }
   std::string fingerprint() const { return std::to_string(factor); }
   float factor = 2;

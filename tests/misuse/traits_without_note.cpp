@@ -1,17 +1,14 @@
-// A hook's name is misspelt: the stage would say nothing in the report.
+// The traits announce a note, and the member is misspelled: the stage would say nothing in the report.
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <wick/core.hpp>
 
-// expect: wick: stage_hooks of this stage lists a hook (Hook, in the lines beside this), and its member is
-// expect: hook::note
+// expect: wick: the traits of this stage ('S', in the lines beside this) say has_note
 // expect: doubled
 struct doubled {
-  using stage_kind = wick::on_data;
-  using stage_hooks = wick::hooks<wick::hook::note>;
-  static constexpr std::string_view name = "doubled";
+  static constexpr wick::stage_traits traits{
+      .name = "doubled", .kind = wick::stage_kind::data, .has_note = true};
   float operator()(float x) const { return 2 * x; }
   std::string notes() const { return "twice as much"; }
 };
