@@ -21,6 +21,7 @@
 #include "cached.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
+#include "support/tar_writer.hpp"
 
 using namespace wick_test;
 namespace fs = std::filesystem;
@@ -537,6 +538,37 @@ TEST_CASE("structs, vectors and optionals of parts are written and read again") 
     wick::detail::kept_reader less(out.written().first(n));
     CHECK_THROWS_AS(wick::detail::load(again, less), wick::detail::kept_reader::unavailable);
   }
+}
+
+TEST_CASE("records of several members are kept by both caches, with their keys and fields") {
+  const temp_dir dir;
+  tar_writer shard;
+  for (int i = 0; i < 30; ++i) {
+    const std::string key = "a/" + std::to_string(100 + i);
+    shard.add(key + ".txt", std::string(static_cast<std::size_t>(i), 'x'));
+    shard.add(key + (i % 2 == 0 ? ".jpg" : ".png"), "image " + std::to_string(i));
+  }
+  const auto path = dir.write("a.tar", shard.done()).string();
+  const auto texts = [&](auto cache, std::size_t workers) {
+    wick::loader l(wick::tar(wick::shard_list(path), {"txt", "jpg;png"}) | wick::shuffle() | wick::read() |
+                       std::move(cache) |
+                       [](const wick::record<wick::bytes>& r) {
+                         return std::string(r.key) + " " + std::string(std::string_view(r.at("txt"))) + " " +
+                                std::string(std::string_view(r.at("png")));
+                       } |
+                       wick::group(4),
+                   {.seed = 3, .workers = workers});
+    std::vector<std::vector<std::string>> out;
+    for (std::uint64_t e = 0; e < 3; ++e)
+      for (auto& batch : l.epoch(e)) out.push_back(std::move(batch));
+    return out;
+  };
+  const auto plain = texts([](wick::record<wick::bytes> r) { return r; }, 1);
+  CHECK(plain.size() == 24);
+  CHECK(texts(wick::cache_in_memory(), 2) == plain);
+  const std::string folder = (dir / "cache").string();
+  CHECK(texts(wick::cache_on_disk(folder), 2) == plain);
+  CHECK(texts(wick::cache_on_disk(folder), 1) == plain);  // all of it from the disk
 }
 
 TEST_CASE("pictures of 16 bits and of numbers are kept as they are, and normalized ones are refused") {

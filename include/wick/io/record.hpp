@@ -5,12 +5,17 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wick/io/file_range.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
@@ -43,20 +48,29 @@ class record_fields {
   std::vector<std::vector<std::string>> alternatives_;
 };
 
+/// The key and the fields of a record whose source may be gone.
+struct record_names {
+  std::string key;
+  std::optional<record_fields> fields;
+};
+
 }  // namespace detail
 
 /// The wanted members of one sample, in the order they were asked for. `T` is file_range before read(), bytes
-/// after. `key` and the names of the fields lie in the source, which outlives every record.
+/// after. The key and the names of the fields are in the source, which outlives every record; a record that a
+/// cache on disk has read owns its own.
 template <class T>
 class record {
  public:
   using value_type = T;
+  static constexpr std::string_view saved_as = "record";
 
   record() = default;
   record(std::string_view of, const detail::record_fields& fields) noexcept : key(of), fields_(&fields) {}
   /// The same key and fields, and no members yet: push_back what became of them.
   template <class U>
-  explicit record(const record<U>& like) noexcept : key(like.key), fields_(like.fields()) {}
+  explicit record(const record<U>& like) noexcept
+      : key(like.key), fields_(like.fields_), names_(like.names_) {}
 
   std::string_view key;  ///< the member's path without its extension
 
@@ -73,11 +87,68 @@ class record {
   const T* begin() const noexcept { return members_.data(); }
   const T* end() const noexcept { return members_.data() + size_; }
 
+  /// A copy, for a cache in memory.
+  record clone() const {
+    record out(*this, without_members());
+    for (std::size_t i = 0; i < size_; ++i) {
+      if constexpr (std::is_same_v<T, bytes>)
+        out.members_[i] = bytes(members_[i].data(), members_[i].size());
+      else
+        out.members_[i] = members_[i];
+    }
+    return out;
+  }
+  /// For a cache on disk: the key, the names of the fields, and the members.
+  void save(detail::kept_writer& out) const
+    requires std::is_same_v<T, bytes>
+  {
+    const auto text = [&out](std::string_view of) {
+      out.number(std::uint64_t{of.size()});
+      out.put(of.data(), of.size());
+    };
+    text(key);
+    const std::size_t named = fields_ != nullptr ? fields_->size() : 0;
+    out.number(std::uint64_t{named});
+    for (std::size_t i = 0; i < named; ++i) text(fields_->name(i));
+    out.number(std::uint64_t{size_});
+    for (const T& member : *this) text({reinterpret_cast<const char*>(member.data()), member.size()});
+  }
+  static record load(detail::kept_reader& in)
+    requires std::is_same_v<T, bytes>
+  {
+    const auto text = [&in] {
+      std::string of(in.count(), '\0');
+      in.take(of.data(), of.size());
+      return of;
+    };
+    auto own = std::make_shared<detail::record_names>();
+    own->key = text();
+    std::vector<std::string> wanted(in.count());
+    for (std::string& name : wanted) name = text();
+    record out;
+    if (!wanted.empty()) out.fields_ = &own->fields.emplace(wanted);
+    out.key = own->key;
+    out.size_ = in.count();
+    if (out.size_ > out.members_.size()) throw detail::kept_reader::unavailable();
+    for (std::size_t i = 0; i < out.size_; ++i) {
+      out.members_[i] = bytes(in.count());
+      in.take(out.members_[i].data(), out.members_[i].size());
+    }
+    out.names_ = std::move(own);
+    return out;
+  }
+
   /// At most 8.
   void push_back(T member) { members_.at(size_++) = std::move(member); }
   const detail::record_fields* fields() const noexcept { return fields_; }
 
  private:
+  template <class>
+  friend class record;
+  struct without_members {};
+  record(const record& like, without_members)
+      : key(like.key), fields_(like.fields_), size_(like.size_), names_(like.names_) {}
+
   std::size_t index(std::string_view extension) const {
     const std::size_t i = fields_ != nullptr ? fields_->find(extension) : size_;
     if (i < size_) return i;
@@ -90,6 +161,7 @@ class record {
 
   const detail::record_fields* fields_ = nullptr;
   std::size_t size_ = 0;
+  std::shared_ptr<const detail::record_names> names_;  // those of a record that a cache has read
   std::array<T, detail::record_fields::max_fields> members_{};
 };
 

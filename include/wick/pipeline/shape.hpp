@@ -59,6 +59,10 @@ constexpr std::string_view to_string(dtype t) noexcept {
 
 namespace detail {
 
+/// A value that refers to memory of its source, as memory_view does.
+template <class T>
+inline constexpr bool is_view = false;
+
 /// The element type of an arithmetic C++ type.
 template <class T>
 constexpr dtype dtype_of() noexcept {

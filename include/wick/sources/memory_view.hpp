@@ -119,4 +119,11 @@ class memory_view {
   const detail::row_format* format_ = nullptr;
 };
 
+namespace detail {
+
+template <>
+inline constexpr bool is_view<memory_view> = true;
+
+}  // namespace detail
+
 }  // namespace wick

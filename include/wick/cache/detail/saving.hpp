@@ -50,6 +50,22 @@ consteval bool can_be_saved() {
   }
 }
 
+/// Whether a value has views of arrays in memory, which would be saved without what they refer to.
+template <class T>
+consteval bool holds_views() {
+  if constexpr (is_view<T>) {
+    return true;
+  } else if constexpr (is_vector<T> || perhaps_one<T>) {
+    return holds_views<typename T::value_type>();
+  } else if constexpr (composite<T>) {
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (holds_views<F>() || ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  } else {
+    return false;
+  }
+}
+
 template <class T>
 void save(const T& value, kept_writer& out) {
   if constexpr (saves_itself<T>) {
