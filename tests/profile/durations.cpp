@@ -41,6 +41,21 @@ TEST_CASE("quantiles are within a bin of the sorted ones") {
   }
 }
 
+TEST_CASE("more than four thousand million durations of one size are all counted") {
+  durations d;
+  d.add(100);
+  d.add(100'000);
+  d.add(100'000);
+  durations doubled = d;
+  for (int i = 0; i < 32; ++i) doubled.add(durations(doubled));
+  CHECK(doubled.count() == std::uint64_t{3} << 32);
+  CHECK_FALSE(doubled.none());
+  CHECK(doubled.quantile(0.5) == doctest::Approx(d.quantile(0.5)));
+  CHECK(doubled.mean() == doctest::Approx(d.mean()));
+  CHECK(doubled.since(d).count() == (std::uint64_t{3} << 32) - 3);
+  CHECK(doubled.with(durations()).count() == doubled.count());
+}
+
 TEST_CASE("of none every quantile is zero, and of one it is that one") {
   durations d;
   CHECK(d.quantile(0.5) == 0);

@@ -33,7 +33,7 @@ struct duration_bins {
 class duration_counts {
  public:
   void add(std::uint64_t ticks) noexcept {
-    std::atomic<std::uint32_t>& bin = bins_[duration_bins::of(ticks)];
+    std::atomic<std::uint64_t>& bin = bins_[duration_bins::of(ticks)];
     bin.store(bin.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   /// One that was counted as `from` is another. Of counts that are put to those by durations::with().
@@ -43,10 +43,10 @@ class duration_counts {
     bins_[of].store(bins_[of].load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     bins_[is].store(bins_[is].load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  std::uint32_t in(std::size_t bin) const noexcept { return bins_[bin].load(std::memory_order_relaxed); }
+  std::uint64_t in(std::size_t bin) const noexcept { return bins_[bin].load(std::memory_order_relaxed); }
 
  private:
-  std::array<std::atomic<std::uint32_t>, duration_bins::count> bins_{};
+  std::array<std::atomic<std::uint64_t>, duration_bins::count> bins_{};
 };
 
 /// Several of them, put together. A value.
@@ -72,7 +72,7 @@ class durations {
   std::vector<float> multiples(std::size_t steps) const;
 
  private:
-  std::vector<std::uint32_t> bins_;  // counts may wrap round, differences don't
+  std::vector<std::uint64_t> bins_;  // of move()'s notes some are below zero, in two's complement
 };
 
 }  // namespace wick::detail

@@ -19,7 +19,7 @@ void durations::add(const durations& other) noexcept {
   for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
 }
 
-void durations::clear() noexcept { std::fill(bins_.begin(), bins_.end(), 0U); }
+void durations::clear() noexcept { std::fill(bins_.begin(), bins_.end(), std::uint64_t{0}); }
 
 durations durations::since(const durations& before) const {
   durations out = *this;
@@ -30,20 +30,19 @@ durations durations::since(const durations& before) const {
 durations durations::with(const durations& moves) const {
   durations out = *this;
   for (std::size_t i = 0; i < bins_.size(); ++i) {
-    const auto moved = static_cast<std::int32_t>(moves.bins_[i]);
-    const std::int64_t sum = std::int64_t{bins_[i]} + moved;
-    out.bins_[i] = static_cast<std::uint32_t>(std::max<std::int64_t>(sum, 0));
+    const auto sum = static_cast<std::int64_t>(bins_[i] + moves.bins_[i]);
+    out.bins_[i] = static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
   }
   return out;
 }
 
 bool durations::none() const noexcept {
-  return std::all_of(bins_.begin(), bins_.end(), [](std::uint32_t n) { return n == 0; });
+  return std::all_of(bins_.begin(), bins_.end(), [](std::uint64_t n) { return n == 0; });
 }
 
 std::uint64_t durations::count() const noexcept {
   std::uint64_t n = 0;
-  for (const std::uint32_t b : bins_) n += b;
+  for (const std::uint64_t b : bins_) n += b;
   return n;
 }
 
@@ -57,7 +56,7 @@ double durations::quantile(double q) const noexcept {
   for (std::size_t i = 0; i < bins_.size(); ++i) {
     if (bins_[i] == 0) continue;
     last = i;
-    const double here = bins_[i];
+    const auto here = static_cast<double>(bins_[i]);
     if (below + here >= wanted) {
       if (i < 8) return static_cast<double>(i);
       const double width = static_cast<double>(std::uint64_t{1} << (i / 8 - 1));
@@ -72,8 +71,9 @@ double durations::quantile(double q) const noexcept {
 double durations::mean() const noexcept {
   double sum = 0, n = 0;
   for (std::size_t i = 0; i < bins_.size(); ++i) {
-    sum += duration_bins::middle(i) * bins_[i];
-    n += bins_[i];
+    const auto here = static_cast<double>(bins_[i]);
+    sum += duration_bins::middle(i) * here;
+    n += here;
   }
   return n == 0 ? 0 : sum / n;
 }
@@ -87,7 +87,8 @@ std::vector<float> durations::multiples(std::size_t steps) const {
   std::size_t bin = 0;
   for (std::size_t i = 0; i < steps; ++i) {
     const double wanted = (static_cast<double>(i) + 0.5) / static_cast<double>(steps) * all;
-    while (bin + 1 < bins_.size() && below + bins_[bin] < wanted) below += bins_[bin++];
+    while (bin + 1 < bins_.size() && below + static_cast<double>(bins_[bin]) < wanted)
+      below += static_cast<double>(bins_[bin++]);
     out.push_back(static_cast<float>(duration_bins::middle(bin) / m));
     sum += static_cast<double>(out.back());
   }
