@@ -46,6 +46,29 @@ TEST_CASE("the processors that are allowed have ascending numbers, and can be bo
   CHECK(wick::detail::cpu_set::of(3000).numbers() == std::vector<int>{3000});
 }
 
+TEST_CASE("a limit on memory is found in the nested group, and a tighter one above it counts") {
+  const wick_test::temp_dir at;
+  const std::string mount = at.path().string();
+  const auto memory = [&](const char* groups) { return wick::detail::cgroup_memory(groups, mount); };
+  at.write("kube/pod/app/memory.max", "3000000000\n");
+  CHECK(memory("0::/kube/pod/app\n") == 3'000'000'000);
+  CHECK(memory("0::/kube/pod/app/child\n") == 3'000'000'000);
+  CHECK(memory("0::/kube/pod\n") == 0);
+  at.write("kube/pod/memory.max", "max\n");
+  at.write("kube/memory.max", "2000000000\n");
+  CHECK(memory("0::/kube/pod/app\n") == 2'000'000'000);
+  at.write("kube/pod/app/memory.high", "1000000000\n");
+  CHECK(memory("0::/kube/pod/app\n") == 1'000'000'000);
+  CHECK(memory("0::/\n") == 0);
+  at.write("memory/slurm/job/memory.limit_in_bytes", "500000000\n");
+  at.write("memory/slurm/job/step/memory.limit_in_bytes", "9223372036854771712\n");
+  CHECK(memory("9:memory:/slurm/job/step\n0::/\n") == 500'000'000);
+  CHECK(memory("9:cpu,cpuacct:/slurm/job/step\n") == 0);
+  at.write("memory.max", "100000000\n");  // of a container, in whose view the path above doesn't exist
+  CHECK(memory("0::/host/path/of/the/container\n") == 100'000'000);
+  CHECK(wick::detail::available_memory() > 0);
+}
+
 TEST_CASE("a v2 group's quota is found on the nested path, and a tighter one above it counts") {
   const wick_test::temp_dir at;
   const std::string mount = at.path().string();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -299,4 +300,25 @@ TEST_CASE("what is kept shares its pixels: a sample that is changed leaves them 
   }
   CHECK(all[0] == all[1]);
   CHECK(all[1] == all[2]);
+}
+
+TEST_CASE("all caches of a machine that have no bound of their own share a quarter of its memory") {
+  using wick::detail::memory_cache;
+  ::unsetenv("LOCAL_WORLD_SIZE");
+  const std::uint64_t alone = wick::detail::default_cache_memory();
+  CHECK(alone == wick::detail::available_memory() / 4);
+  ::setenv("LOCAL_WORLD_SIZE", "8", 1);
+  CHECK(wick::detail::default_cache_memory() == alone / 8);
+  memory_cache train(1000, 0);
+  const auto large = static_cast<std::size_t>(alone / 8 / 10 * 6);
+  CHECK(train.reserve(large));  // of room, not of memory
+  {
+    memory_cache validation(1000, 0), bounded(1000, large + 4096);
+    CHECK_FALSE(validation.reserve(large));
+    CHECK(bounded.reserve(large));
+  }
+  train.give_back(large);
+  memory_cache next(1000, 0);
+  CHECK(next.reserve(large));
+  ::unsetenv("LOCAL_WORLD_SIZE");
 }

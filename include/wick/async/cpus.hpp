@@ -1,8 +1,10 @@
 /// \file
-/// How many processors this process may really use: what its affinity mask and its control groups leave it.
+/// How many processors and how much memory this process may really use: what its affinity mask and its
+/// control groups leave it.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,15 +19,14 @@ std::size_t parse_cpu_max(const char* text) noexcept;
 /// What is in a small file of the system's; empty when it can't be read.
 std::string text_of(const std::string& path);
 
-/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
-/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
-std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
-
-/// The processors that the control groups of this process leave it, 0: no limit.
+/// The processors that the control groups of this process leave it, 0: no limit. A limit of a group holds for
+/// all groups below it. In a container the path may be the host's, of which only the root is visible.
 /// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
-/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
+/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 is there itself, or in `unified`
 /// beside v1's folders
 std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
+/// The same for memory, in bytes.
+std::uint64_t cgroup_memory(std::string_view groups, const std::string& mount);
 
 /// The numbers of the processors that the calling thread may run on, ascending; empty where the system
 /// doesn't say.
@@ -35,5 +36,11 @@ inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread(
 /// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
 /// hardware_concurrency may say 64. Asks the system each time.
 std::size_t available_cpus();
+
+/// Bytes: the machine's memory, or less when a control group (v1 or v2, its own or one above it) has a limit.
+std::uint64_t available_memory();
+
+/// How many ranks run on this machine, as torchrun, Open MPI, MPICH, or Slurm says; 1 where none does.
+std::uint64_t local_ranks() noexcept;
 
 }  // namespace wick::detail

@@ -22,7 +22,9 @@ namespace wick::inline v0_1 {
 
 /// Options of cache_in_memory().
 struct cache_in_memory_options {
-  std::size_t bytes = 0;  ///< the most that it keeps; 0: a quarter of the memory that this process may have
+  /// The most that it keeps. 0: the caches of all ranks of the machine share a quarter of its memory (or of
+  /// the control group's) equally, and so do the loaders of a rank, first come, first served.
+  std::size_t bytes = 0;
   /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
   /// seed.
   bool freeze_random = false;

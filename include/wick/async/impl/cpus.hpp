@@ -3,12 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 
 #include <wick/async/cpus.hpp>
 
@@ -36,26 +39,32 @@ std::string text_of(const std::string& path) {
   return out;
 }
 
-std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2) {
-  std::size_t least = 0;
+namespace {
+
+/// The least limit of a group and of those above it, 0: none. `of` gives that of a folder.
+template <class Of>
+std::uint64_t tightest(const std::string& mount, std::string_view group, Of of) {
+  std::uint64_t least = 0;
   for (;;) {
     while (group.ends_with('/')) group.remove_suffix(1);
-    const std::string folder = mount + std::string(group);
-    const std::string limit =
-        v2 ? text_of(folder + "/cpu.max")
-           : text_of(folder + "/cpu.cfs_quota_us") + ' ' + text_of(folder + "/cpu.cfs_period_us");
-    const std::size_t quota = parse_cpu_max(limit.c_str());
-    if (quota != 0 && (least == 0 || quota < least)) least = quota;
+    const std::uint64_t limit = of(mount + std::string(group));
+    if (limit != 0 && (least == 0 || limit < least)) least = limit;
     if (group.empty()) return least;
     const std::size_t parent = group.rfind('/');
     group = group.substr(0, parent == std::string::npos ? 0 : parent);
   }
 }
 
-std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
-  std::size_t least = 0;
-  const auto limit = [&](std::size_t quota) {
-    if (quota != 0 && (least == 0 || quota < least)) least = quota;
+/// The same for all groups of a process.
+/// \param of  of a folder, and whether it is v2's
+template <class Of>
+std::uint64_t tightest_of_groups(std::string_view groups, const std::string& mount,
+                                 const std::string& controller, Of of) {
+  std::uint64_t least = 0;
+  const auto look = [&](const std::string& below, std::string_view path, bool v2) {
+    const std::uint64_t limit =
+        tightest(below, path, [&](const std::string& folder) { return of(folder, v2); });
+    if (limit != 0 && (least == 0 || limit < least)) least = limit;
   };
   while (!groups.empty()) {
     const std::string_view row = groups.substr(0, groups.find('\n'));
@@ -63,26 +72,72 @@ std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
     const std::size_t first = row.find(':');
     const std::size_t second = first == std::string_view::npos ? first : row.find(':', first + 1);
     if (second == std::string_view::npos) continue;
-    const std::string_view controllers = row.substr(first + 1, second - first - 1),
-                           path = row.substr(second + 1);
+    const std::string controllers(row.substr(first + 1, second - first - 1));
+    const std::string_view path = row.substr(second + 1);
     if (controllers.empty()) {
-      limit(tightest_quota(mount, path, true));
-      limit(tightest_quota(mount + "/unified", path, true));
-    } else if ((',' + std::string(controllers) + ',').find(",cpu,") != std::string::npos) {
-      limit(tightest_quota(mount + '/' + std::string(controllers), path, false));
-      if (controllers != "cpu") limit(tightest_quota(mount + "/cpu", path, false));
+      look(mount, path, true);
+      look(mount + "/unified", path, true);
+    } else if ((',' + controllers + ',').find(',' + controller + ',') != std::string::npos) {
+      look(mount + '/' + controllers, path, false);
+      if (controllers != controller) look(mount + '/' + controller, path, false);
     }
   }
   return least;
+}
+
+}  // namespace
+
+std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
+  return tightest_of_groups(groups, mount, "cpu", [](const std::string& folder, bool v2) {
+    const std::string limit =
+        v2 ? text_of(folder + "/cpu.max")
+           : text_of(folder + "/cpu.cfs_quota_us") + ' ' + text_of(folder + "/cpu.cfs_period_us");
+    return std::uint64_t{parse_cpu_max(limit.c_str())};
+  });
+}
+
+std::uint64_t cgroup_memory(std::string_view groups, const std::string& mount) {
+  return tightest_of_groups(groups, mount, "memory", [](const std::string& folder, bool v2) {
+    std::uint64_t least = 0;
+    for (const char* const name : {v2 ? "/memory.max" : "/memory.limit_in_bytes",
+                                   v2 ? "/memory.high" : "/memory.soft_limit_in_bytes"}) {
+      const std::string text = text_of(folder + name);
+      std::uint64_t bytes = 0;  // stays so for "max"
+      std::from_chars(text.data(), text.data() + text.size(), bytes);
+      if (bytes != 0 && (least == 0 || bytes < least)) least = bytes;
+    }
+    return least;
+  });
+}
+
+std::uint64_t available_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  std::uint64_t all = pages > 0 && page > 0
+                          ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+                          : std::uint64_t{4} << 30;
+#ifdef __linux__
+  if (const std::uint64_t limit = cgroup_memory(text_of("/proc/self/cgroup"), "/sys/fs/cgroup"))
+    all = std::min(all, limit);
+#endif
+  return all;
+}
+
+std::uint64_t local_ranks() noexcept {
+  for (const char* const name :
+       {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
+    const char* const text = std::getenv(name);
+    const long long ranks = text == nullptr ? 0 : std::strtoll(text, nullptr, 10);
+    if (ranks > 0) return static_cast<std::uint64_t>(ranks);
+  }
+  return 1;
 }
 
 std::size_t available_cpus() {
   std::size_t n = allowed_cpus().size();
   if (n == 0) n = std::thread::hardware_concurrency();
 #ifdef __linux__
-  if (const std::size_t quota = detail::cgroup_cpus(detail::text_of("/proc/self/cgroup"), "/sys/fs/cgroup")) {
+  if (const std::size_t quota = cgroup_cpus(text_of("/proc/self/cgroup"), "/sys/fs/cgroup"))
     n = std::min(n, quota);
-  }
 #endif
   return std::max<std::size_t>(n, 1);
 }

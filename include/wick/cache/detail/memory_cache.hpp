@@ -27,7 +27,7 @@ class memory_cache {
   };
 
   /// \param samples  of the source
-  /// \param most  bytes; 0: a quarter of the memory that this process may have
+  /// \param most  bytes; 0: default_cache_memory(), for all such caches of the process together
   memory_cache(std::uint64_t samples, std::size_t most);
   memory_cache(const memory_cache&) = delete;
   memory_cache& operator=(const memory_cache&) = delete;
@@ -40,9 +40,10 @@ class memory_cache {
     (found != nullptr ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
     return found;
   }
-  /// Takes room for a sample, for add() or give_back(). A cache that is full has none from then on.
-  bool reserve(std::size_t bytes) noexcept { return !full_.load(std::memory_order_relaxed) && take(bytes); }
-  void give_back(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  /// Takes room for a sample, for add() or give_back(). A cache that is full has none from then on, unless
+  /// another one that it shares its bound with has gone.
+  bool reserve(std::size_t bytes) noexcept;
+  void give_back(std::size_t bytes) noexcept;
   /// Keeps a sample in the room that was taken for it, or gives that back: another thread was first, or there
   /// is no room for the table. \throws std::bad_alloc; the room is not given back then
   void add(std::uint64_t index, owned<entry> sample, std::size_t bytes);
@@ -67,15 +68,16 @@ class memory_cache {
   bool take(std::size_t bytes) noexcept;
 
   const std::uint64_t samples_;
+  const bool by_default_;
   const std::size_t most_;
   const owned<std::atomic<chunk*>[]> chunks_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::uint64_t> kept_{0};
-  std::atomic<bool> full_{false};
+  std::atomic<std::size_t> full_at_{0};  // bytes in use when there was no room; 0: it isn't full
   std::array<counters, 16> counters_;
 };
 
-/// The memory that this process may have: the machine's, or less where a control group says so.
-std::size_t memory_of_process();
+/// This rank's share of a quarter of the memory: the machine's, or less where a control group says so.
+std::uint64_t default_cache_memory();
 
 }  // namespace wick::detail

@@ -4,27 +4,46 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <string>
-#include <string_view>
-#include <unistd.h>
 
+#include <wick/async/cpus.hpp>
 #include <wick/async/detail/owned.hpp>
 #include <wick/cache/detail/memory_cache.hpp>
 
 namespace wick::inline v0_1::detail {
 
+namespace {
+
+/// Bytes in all caches of this process that were given no bound.
+std::atomic<std::size_t>& in_default_caches() noexcept {
+  static constinit std::atomic<std::size_t> bytes{0};
+  return bytes;
+}
+
+bool take_from(std::atomic<std::size_t>& used, std::size_t bytes, std::size_t most) noexcept {
+  std::size_t now = used.load(std::memory_order_relaxed);
+  do {
+    if (bytes > most || now > most - bytes) return false;
+  } while (!used.compare_exchange_weak(now, now + bytes, std::memory_order_relaxed));
+  return true;
+}
+
+}  // namespace
+
 memory_cache::memory_cache(std::uint64_t samples, std::size_t most)
     : samples_(samples),
-      most_(most != 0 ? most : memory_of_process() / 4),
+      by_default_(most == 0),
+      most_(most != 0 ? most : static_cast<std::size_t>(default_cache_memory())),
       chunks_(static_cast<std::size_t>(samples / chunk_size + 1)),
-      used_((samples / chunk_size + 1) * sizeof(void*)) {}
+      used_((samples / chunk_size + 1) * sizeof(void*)) {
+  if (by_default_) in_default_caches().fetch_add(used_, std::memory_order_relaxed);
+}
 
 memory_cache::~memory_cache() {
+  if (by_default_) in_default_caches().fetch_sub(used_, std::memory_order_relaxed);
   for (std::size_t i = 0; i <= samples_ / chunk_size; ++i) {
     const owned<chunk> gone(chunks_[i].load(std::memory_order_acquire));
     if (!gone) continue;
@@ -33,14 +52,27 @@ memory_cache::~memory_cache() {
 }
 
 bool memory_cache::take(std::size_t bytes) noexcept {
-  std::size_t used = used_.load(std::memory_order_relaxed);
-  do {
-    if (bytes > most_ || used > most_ - bytes) {
-      full_.store(true, std::memory_order_relaxed);
-      return false;
-    }
-  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-  return true;
+  if (take_from(used_, bytes, most_)) {
+    if (!by_default_ || take_from(in_default_caches(), bytes, most_)) return true;
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+  const std::atomic<std::size_t>& used = by_default_ ? in_default_caches() : used_;
+  full_at_.store(std::max<std::size_t>(used.load(std::memory_order_relaxed), 1), std::memory_order_relaxed);
+  return false;
+}
+
+bool memory_cache::reserve(std::size_t bytes) noexcept {
+  if (const std::size_t full_at = full_at_.load(std::memory_order_relaxed); full_at != 0) {
+    const bool shares = by_default_ && in_default_caches().load(std::memory_order_relaxed) + bytes <= full_at;
+    if (!shares) return false;
+    full_at_.store(0, std::memory_order_relaxed);
+  }
+  return take(bytes);
+}
+
+void memory_cache::give_back(std::size_t bytes) noexcept {
+  used_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (by_default_) in_default_caches().fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 void memory_cache::add(std::uint64_t index, owned<entry> sample, std::size_t bytes) {
@@ -80,22 +112,11 @@ std::string memory_cache::note() const {
       static_cast<double>(used_.load(std::memory_order_relaxed)) / 1e6, static_cast<double>(most_) / 1e6,
       100.0 * static_cast<double>(hits) / static_cast<double>(asked), static_cast<unsigned long long>(asked));
   std::string out = text;
-  if (full_.load(std::memory_order_relaxed))
+  if (full_at_.load(std::memory_order_relaxed) != 0)
     out += "; it is full: give it more .bytes, or cache smaller samples";
   return out;
 }
 
-std::size_t memory_of_process() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  std::size_t all = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
-                                          : std::size_t{1} << 32;
-  for (const char* const file :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream in(file);
-    std::uint64_t limit = 0;
-    if (in >> limit) all = static_cast<std::size_t>(std::min<std::uint64_t>(all, limit));
-  }
-  return all;
-}
+std::uint64_t default_cache_memory() { return available_memory() / 4 / local_ranks(); }
 
 }  // namespace wick::detail
