@@ -161,6 +161,41 @@ TEST_CASE("a shard that becomes shorter or longer in mid-epoch gives no sample a
   CHECK(contains(message_of([&] { return l.next(); }), size + "5000)"));
 }
 
+TEST_CASE("a shard that can't be read any more by its descriptor is opened again by its path") {
+  // As after a restart of the server of a network file system. This one can't be read, and is the same file.
+  const temp_dir dir;
+  const auto paths = write_shards(dir);
+  const wick::detail::tar_samples photos = wick::tar(paths);
+  const wick::file_range range = photos.at(0).data;
+  REQUIRE(range.file >= 0);
+  const auto spoil = [&] {
+    const wick::detail::file_handle unreadable(::open(range.path, O_WRONLY | O_CLOEXEC));
+    REQUIRE(unreadable);
+    REQUIRE(::dup2(unreadable.get(), range.file) == range.file);
+  };
+  const auto read = [&] {
+    wick::detail::file_range_reader reader;
+    return std::string(reader.read(range, wick::detail::length_of(range)).text());
+  };
+  const std::string expected = read();
+  spoil();
+  CHECK(read() == expected);
+  std::vector<std::byte> again(expected.size());
+  CHECK(wick::detail::read_up_to(range.file, again.data(), again.size(), range.offset) == expected.size());
+  CHECK((::fcntl(range.file, F_GETFD) & FD_CLOEXEC) != 0);
+  spoil();
+  std::size_t right = 0;
+  wick::loader l(wick::detail::tar_samples(photos) | wick::read(), {.workers = 2});
+  for (auto& b : l.epoch(0)) right += b.data.size() != 0;
+  CHECK(right == photos.size());
+  spoil();
+  fs::rename(range.path, std::string(range.path) + ".old");
+  wick_test::write_file(range.path, std::string(100'000, 'x'));
+  CHECK(contains(message_of([&] { return read(); }), "the file was", "since it was indexed"));
+  fs::remove(range.path);
+  CHECK(contains(message_of([&] { return read(); }), "can't read it: Bad file descriptor"));
+}
+
 TEST_CASE("a shard that only gets another name or mode, or is looked at, is the same") {
   const temp_dir dir;
   const auto paths = write_shards(dir);

@@ -54,6 +54,7 @@ class file_range_reader {
   bytes read(const file_range& where, std::uint64_t length);
 
  private:
+  bytes read_once(const file_range& where, std::uint64_t length);
   int open(const char* path);
   void close() noexcept;
   /// Files that reads have open in this process.

@@ -20,6 +20,16 @@ namespace detail {
 
 /// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
 /// Messages name the stage that it belongs to.
+/// A base of errors that say nothing about the sample: a disk, a server, or the machine failed just now.
+class passing_failure {
+ public:
+  virtual ~passing_failure() = default;
+};
+class passing_error : public error, public passing_failure {
+ public:
+  using error::error;
+};
+
 class late_error : public error {
  public:
   late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}

@@ -8,11 +8,26 @@
 #include <sys/stat.h>
 
 #include <wick/io/detail/plain_file.hpp>
+#include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {
 
 constexpr bool is_out_of_descriptors(int code) noexcept { return code == EMFILE || code == ENFILE; }
 
+/// The system can't open or read a file.
+class read_failure : public error {
+ public:
+  using error::error;
+};
+/// One that may pass.
+class passing_read_failure : public read_failure, public passing_failure {
+ public:
+  using read_failure::read_failure;
+};
+/// Whether the file may be readable later, as when a server is away or memory is short.
+bool may_pass(int code) noexcept;
+
+/// \throws read_failure
 [[noreturn]] void throw_io(const char* doing, int code);
 
 /// \throws wick::error when it could not be opened or is no regular file

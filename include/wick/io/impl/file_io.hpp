@@ -17,9 +17,45 @@
 
 namespace wick::inline v0_1::detail {
 
+bool may_pass(int code) noexcept {
+  switch (code) {
+    case EIO:
+    case ENXIO:
+    case ENODEV:
+    case EAGAIN:
+    case EBUSY:
+    case EINTR:
+    case ENOMEM:
+    case ENFILE:
+    case EMFILE:
+    case ENOLCK:
+    case ENOBUFS:
+    case ESTALE:
+    case ETIMEDOUT:
+    case ENOTCONN:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ENETRESET:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ECANCELED:
+#ifdef EREMOTEIO
+    case EREMOTEIO:
+#endif
+      return true;
+    default:
+      return false;
+  }
+}
+
 void throw_io(const char* doing, int code) {
-  throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
-              (is_out_of_descriptors(code) ? "; raise the limit on open files (ulimit -n)" : ""));
+  const std::string text = std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
+                           (is_out_of_descriptors(code) ? "; raise the limit on open files (ulimit -n)" : "");
+  if (may_pass(code)) throw passing_read_failure(text);
+  throw read_failure(text);
 }
 
 file_handle checked_file(plain_file opened) {

@@ -13,6 +13,7 @@
 
 #include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/kept_file.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
 #include <wick/io/read.hpp>
@@ -25,7 +26,8 @@ namespace wick::inline v0_1::detail {
 
 std::uint64_t length_of(const file_range& where) {
   if (where.length != file_range::whole) return where.length;
-  const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
+  const std::uint64_t size = on_kept_file(
+      where, [&] { return where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path); });
   if (where.offset > size) {
     throw error(
         "has " + std::to_string(size) + " bytes, and byte " + std::to_string(where.offset) +
@@ -35,6 +37,10 @@ std::uint64_t length_of(const file_range& where) {
 }
 
 bytes file_range_reader::read(const file_range& where, std::uint64_t length) {
+  return on_kept_file(where, [&] { return read_once(where, length); });
+}
+
+bytes file_range_reader::read_once(const file_range& where, std::uint64_t length) {
   const int file = where.file >= 0 ? where.file : open(where.path);
   file_watch watch = file_watch::begin(file, where.indexed);
   if (where.length == file_range::whole) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <wick/async/detail/interruption.hpp>
-#include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/kept_file.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
@@ -54,7 +54,7 @@ opened_files::opened_files(const files& of, const char* who) : paths_(of), who_(
 
 std::size_t read_up_to(const file_range& of, std::byte* to, std::size_t size, std::uint64_t offset) {
   if (of.remote != nullptr) return read_remote_up_to(of.path, *of.remote, to, size, offset);
-  return read_up_to(of.file, to, size, offset);
+  return on_kept_file(of, [&] { return read_up_to(of.file, to, size, offset); });
 }
 
 std::size_t opened_files::look::read(std::byte* to, std::size_t size, std::uint64_t offset) const {

@@ -72,6 +72,7 @@ class counted_file final : public arrow::io::RandomAccessFile {
       return static_cast<std::int64_t>(got);
     } catch (const error& e) {
       failed_ = true;
+      failed_for_now_ = dynamic_cast<const passing_failure*>(&e) != nullptr;
       return arrow::Status::IOError(e.what());
     }
   }
@@ -97,6 +98,8 @@ class counted_file final : public arrow::io::RandomAccessFile {
   arrow::MemoryPool& memory() const noexcept { return memory_; }
   /// Whether the system could not read it.
   bool failed() const noexcept { return failed_; }
+  /// Whether it may be able to later.
+  bool failed_for_now() const noexcept { return failed_for_now_; }
 
  private:
   std::size_t most(std::int64_t size) const {
@@ -118,7 +121,7 @@ class counted_file final : public arrow::io::RandomAccessFile {
   std::int64_t size_, at_ = 0;
   std::atomic<std::uint64_t>& count_;
   arrow::MemoryPool& memory_;
-  bool failed_ = false;
+  bool failed_ = false, failed_for_now_ = false;
 };
 
 /// \param footer  of an earlier read of the file; null: it is read

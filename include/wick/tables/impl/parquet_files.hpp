@@ -21,6 +21,7 @@
 
 #include <wick/async/stop_token.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/kept_file.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
@@ -241,7 +242,7 @@ struct parquet_files {
       where.file = own.get();
     }
     std::optional<file_watch> watch;
-    if (local) watch = file_watch::begin(where.file, &stamp);
+    if (local) watch = on_kept_file(where, [&] { return file_watch::begin(where.file, &stamp); });
     const auto from = std::make_shared<counted_file>(where, stamp.size, bytes_read, memory);
     try {
       if (!local) from->read_before(parts_of(of, in), stop);
@@ -270,6 +271,7 @@ struct parquet_files {
       if (watch) watch->end(where.file, &stamp);
       const std::string what =
           "row group " + std::to_string(of.number) + ", column \"" + printable(column) + "\": " + e.what();
+      if (from->failed_for_now()) throw passing_error(what);
       if (from->failed()) throw error(what);
       throw damaged_group(what);
     }
