@@ -20,6 +20,7 @@
 
 #include "cached.hpp"
 #include "support/doctest.hpp"
+#include "support/eventually.hpp"
 #include "support/message_of.hpp"
 #include "support/tar_writer.hpp"
 
@@ -386,6 +387,57 @@ TEST_CASE("a file that can't grow costs no sample, and the report says why") {
   }
   wick::loader l(numbers_kept(at, before), {.seed = 2, .workers = 2});
   CHECK(targets_of(l, 0) == expected);
+}
+
+TEST_CASE("samples that can't be written take no room, and the cache goes on when there is some again") {
+  const temp_dir at;
+  const counted before;
+  const ::rlimit unlimited = [] {
+    ::rlimit now{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &now) == 0);
+    return now;
+  }();
+  ::rlimit little = unlimited;
+  little.rlim_cur = 2'000;
+  const auto old = std::signal(SIGXFSZ, SIG_IGN);
+  // Room for each sample once: bytes that failed writes keep would be missing.
+  wick::loader l(numbers_kept(at, before, {.bytes = 40'000}),
+                 {.seed = 2, .workers = 2, .prefetch_next_epoch = false});
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &little) == 0);
+  for (std::uint64_t e = 0; e < 20; ++e) targets_of(l, e);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &unlimited) == 0);
+  std::signal(SIGXFSZ, old);
+  CHECK(*before.runs > 200);
+  std::uint64_t e = 20, until = 0;
+  CHECK(eventually([&] {
+    until = *before.runs;
+    targets_of(l, e++);
+    return *before.runs == until;
+  }));
+  CHECK(contains(notes_of(l), "keeps 200 of 200"));
+  CHECK_FALSE(contains(notes_of(l), "failed"));
+  CHECK(size_of_folder(at.path()) <= 40'000);
+}
+
+TEST_CASE("a cache that was full goes on when another one has gone") {
+  const temp_dir at;
+  const counted before;
+  constexpr std::uint64_t room = 24'000;
+  std::optional<wick::loader<wick::sample<wick::array, wick::array>>> other(
+      std::in_place, numbers_kept(at, before, {.bytes = room, .version = 1}),
+      wick::loader_options{.seed = 2, .prefetch_next_epoch = false});
+  targets_of(*other, 0);
+  wick::loader l(numbers_kept(at, before, {.bytes = room, .version = 2}),
+                 {.seed = 2, .prefetch_next_epoch = false});
+  targets_of(l, 0);
+  CHECK(contains(notes_of(l), "it is full"));
+  other.reset();
+  std::uint64_t e = 1, until = 0;
+  CHECK(eventually([&] {
+    until = *before.runs;
+    targets_of(l, e++);
+    return *before.runs == until;
+  }));
 }
 
 TEST_CASE("a lock that another process keeps costs no sample") {

@@ -87,6 +87,11 @@ class disk_cache {
   /// With index_mutex_.
   bool make_room(std::uint64_t bytes);
   std::uint64_t used() const noexcept { return others_ + bytes_; }
+  /// Gives back the room of a sample that was not kept. With index_mutex_.
+  void take_back(const record& r) noexcept;
+  /// There is no room, or the disk refuses: nothing is kept for a while, then it is tried again.
+  /// \param seen  full_until_ before the attempt
+  void pause(std::int64_t seen, int fault) noexcept;
 
   const std::string root_, folder_;
   const std::uint64_t set_, samples_;
@@ -108,7 +113,9 @@ class disk_cache {
   std::uint64_t count_again_ = 0;         // when so much is used
 
   std::atomic<std::uint64_t> kept_{0}, stale_{0}, damaged_{0};
-  std::atomic<bool> full_{false};
+  static constexpr std::int64_t first_pause = 10'000'000, longest_pause = 10'000'000'000;  // nanoseconds
+  std::atomic<std::int64_t> full_until_{0};  // on the steady clock; 0: it isn't full
+  std::atomic<std::int64_t> pause_{first_pause};
   std::atomic<int> fault_{0};
   std::array<counters, 16> counters_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
@@ -168,9 +169,34 @@ bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
   return false;
 }
 
+namespace {
+
+std::int64_t steady_now() noexcept {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void disk_cache::pause(std::int64_t seen, int fault) noexcept {
+  const std::int64_t pause = pause_.load(std::memory_order_relaxed);
+  // Of several threads that find it full at once, one says so.
+  if (!full_until_.compare_exchange_strong(seen, steady_now() + pause, std::memory_order_relaxed)) return;
+  fault_.store(fault, std::memory_order_relaxed);
+  pause_.store(std::min(2 * pause, longest_pause), std::memory_order_relaxed);
+}
+
+void disk_cache::take_back(const record& r) noexcept {
+  bytes_ -= std::min(bytes_, r.length + record_size);
+  if (r.segment != own_ || end_ != r.offset + r.length) return;  // another sample was written after it
+  end_ = r.offset;
+  static_cast<void>(::ftruncate(segments_.at(own_), static_cast<::off_t>(end_)));
+}
+
 void disk_cache::add(std::uint64_t index, std::uint64_t origin, std::span<const std::byte> sample) noexcept
     try {
-  if (index >= samples_ || full_.load(std::memory_order_relaxed)) return;
+  if (index >= samples_) return;
+  const std::int64_t full_until = full_until_.load(std::memory_order_relaxed);
+  if (full_until != 0 && steady_now() < full_until) return;
   record r;
   r.set = set_;
   r.sample = index;
@@ -180,26 +206,34 @@ void disk_cache::add(std::uint64_t index, std::uint64_t origin, std::span<const 
   int file = -1;
   {
     const std::scoped_lock lock(index_mutex_);
-    if (used() + r.length + record_size > count_again_) count_others();
-    if (used() + r.length + record_size > most_ && !make_room(r.length + record_size)) {
-      full_.store(true, std::memory_order_relaxed);
-      return;
-    }
-    if (own_ == 0 && !open_own_segment()) {
-      fault_.store(errno, std::memory_order_relaxed);
-      full_.store(true, std::memory_order_relaxed);
-      return;
-    }
+    const std::uint64_t wanted = used() + r.length + record_size;
+    if (wanted > count_again_ || wanted > most_) count_others();
+    if (used() + r.length + record_size > most_ && !make_room(r.length + record_size))
+      return pause(full_until, 0);
+    if (own_ == 0 && !open_own_segment()) return pause(full_until, errno);
     r.segment = own_;
     r.offset = end_;
     end_ += r.length;
     bytes_ += r.length + record_size;
     file = segments_.at(own_);
   }
-  if (cache_folder::write_all(file, sample, r.offset) && append(r)) return;
-  fault_.store(errno, std::memory_order_relaxed);
-  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EROFS)
-    full_.store(true, std::memory_order_relaxed);
+  const bool written = cache_folder::write_all(file, sample, r.offset) && append(r);
+  const int fault = written ? 0 : errno;
+  if (fault == 0) {
+    if (full_until == 0) return;
+    full_until_.store(0, std::memory_order_relaxed);  // there is room again
+    pause_.store(first_pause, std::memory_order_relaxed);
+    fault_.store(0, std::memory_order_relaxed);
+    return;
+  }
+  {
+    const std::scoped_lock lock(index_mutex_);
+    take_back(r);
+  }
+  if (fault == ENOSPC || fault == EDQUOT || fault == EFBIG || fault == EROFS)
+    pause(full_until, fault);
+  else
+    fault_.store(fault, std::memory_order_relaxed);
 } catch (const std::exception&) {  // no memory: the sample is there all the same
   fault_.store(ENOMEM, std::memory_order_relaxed);
 }
@@ -250,7 +284,10 @@ bool disk_cache::append(record r) {
   {
     const std::scoped_lock own(lock_of(r.sample));
     const entry& e = at(r.sample);
-    if (e.file >= 0 && e.origin == r.origin) return true;  // another process was first
+    if (e.file >= 0 && e.origin == r.origin) {  // another process was first
+      take_back(r);
+      return true;
+    }
   }
   struct ::stat about {};
   if (::fstat(index_.get(), &about) != 0) return false;
@@ -322,7 +359,7 @@ std::string disk_cache::note() const {
   if (fault != 0)
     out += "; writing to " + cache_folder::in_quotes(folder_) +
            " failed: " + std::generic_category().message(fault);
-  else if (full_.load(std::memory_order_relaxed))
+  else if (full_until_.load(std::memory_order_relaxed) != 0)
     out += "; it is full: give it more .bytes, or cache smaller samples";
   return out;
 }
