@@ -1,11 +1,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -187,6 +191,91 @@ TEST_CASE("a pool of one thread runs jobs in the order in which they were posted
   REQUIRE(done.wait());
   for (std::size_t i = 0; i < order.size(); ++i) REQUIRE(order[i] == static_cast<int>(i));
 }
+
+#ifdef __linux__
+namespace {
+
+/// How often threads of pools have gone to sleep so far.
+std::uint64_t sleeps_of_io_threads() {
+  std::uint64_t all = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream in(task.path() / "status");
+    bool mine = false;
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("Name:")) mine = line.find("wick-io") != std::string::npos;
+      constexpr std::string_view count = "voluntary_ctxt_switches:";
+      if (mine && line.starts_with(count)) all += std::stoull(line.substr(count.size()));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a call that has to wait for others wakes no thread") {
+  struct blocking : wick::detail::job {
+    std::atomic<int>* begun = nullptr;
+    std::atomic<int>* may_end = nullptr;
+  };
+  struct turn : wick::detail::job {
+    std::mutex* one_at_a_time = nullptr;
+    std::atomic<std::uint64_t>* left = nullptr;
+  };
+  io_pool io(wick::detail::concurrency(8, 1, 8));
+  // Calls that only one at a time can do: more threads bring nothing, and the pool uses fewer.
+  std::mutex one_at_a_time;
+  std::atomic<std::uint64_t> left{0};
+  std::vector<turn> turns(2000);
+  for (turn& t : turns) {
+    t.one_at_a_time = &one_at_a_time;
+    t.left = &left;
+    t.execute = [](wick::detail::job* j) noexcept {
+      auto* const self = static_cast<turn*>(j);
+      const std::lock_guard lock(*self->one_at_a_time);
+      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+      while (std::chrono::steady_clock::now() < until) {
+      }
+      self->left->fetch_sub(1);
+    };
+  }
+  for (int round = 0; round < 200 && io.threads() > 4; ++round) {
+    left = turns.size();
+    for (turn& t : turns) io.post(&t);
+    REQUIRE(wick_test::eventually([&] { return left == 0; }));
+  }
+  REQUIRE(io.threads() <= 4);
+  REQUIRE(wick_test::eventually([&] { return io.at_rest(); }));
+
+  std::atomic<int> begun{0}, may_end{0};
+  std::vector<blocking> held(io.threads()), waiting(200);
+  const auto run = [](wick::detail::job* j) noexcept {
+    auto* const self = static_cast<blocking*>(j);
+    self->begun->fetch_add(1);
+    self->begun->notify_all();
+    self->may_end->wait(0);
+  };
+  for (auto* const some : {&held, &waiting}) {
+    for (blocking& b : *some) {
+      b.begun = &begun;
+      b.may_end = &may_end;
+      b.execute = run;
+    }
+  }
+  for (blocking& b : held) io.post(&b);
+  REQUIRE(wick_test::eventually([&] { return begun == static_cast<int>(held.size()); }));
+  std::uint64_t before = sleeps_of_io_threads();
+  REQUIRE(wick_test::eventually([&] { return std::exchange(before, sleeps_of_io_threads()) == before; }));
+  for (blocking& b : waiting) {
+    io.post(&b);
+    std::this_thread::yield();
+  }
+  CHECK(sleeps_of_io_threads() - before < waiting.size() / 4);
+  may_end = 1;
+  may_end.notify_all();
+  CHECK(wick_test::eventually([&] { return begun == static_cast<int>(held.size() + waiting.size()); }));
+  CHECK(wick_test::eventually([&] { return io.at_rest(); }));
+}
+#endif
 
 TEST_CASE("a pool of zero threads has one") { CHECK(io_pool(0).threads() == 1); }
 

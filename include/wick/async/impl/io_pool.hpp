@@ -27,6 +27,12 @@ namespace wick::inline v0_1::detail {
 struct io_pool::shared {
   explicit shared(const concurrency& c) : at_a_time(c) {}
   bool may_run() const noexcept { return first != nullptr && (running < at_a_time.limit() || stopping); }
+  /// Whether a job that was queued needs a thread woken. Where as many run as may, they take it later.
+  bool may_wake() noexcept {
+    if (idle <= waking || running + waking >= at_a_time.limit()) return false;
+    ++waking;
+    return true;
+  }
 
   job* next() noexcept {
     job* const out = first;
@@ -43,6 +49,7 @@ struct io_pool::shared {
   job* first = nullptr;
   job** last = &first;
   std::size_t queued = 0, running = 0, idle = 0;  // jobs, jobs, threads
+  std::size_t waking = 0;                         // of the idle ones, those that were sent a wake-up
   bool stopping = false;
   std::chrono::steady_clock::duration calls{};
   std::vector<std::thread> threads;
@@ -78,6 +85,7 @@ bool io_pool::at_rest() const noexcept {
 void io_pool::post(job* j) {
   born_.require_same("a blocking call was started");
   shared& s = *shared_;
+  bool wake = false;
   {
     std::lock_guard lock(s.mutex);
     if (s.stopping) {
@@ -97,8 +105,9 @@ void io_pool::post(job* j) {
     j->next = nullptr;
     *s.last = j;
     s.last = &j->next;
+    wake = s.may_wake();
   }
-  s.wake.notify_one();
+  if (wake) s.wake.notify_one();
 }
 
 bool io_pool::run_one() noexcept {
@@ -155,7 +164,10 @@ void io_pool::work(shared& s) noexcept {
   std::unique_lock lock(s.mutex);
   for (;;) {
     ++s.idle;
-    s.wake.wait(lock, [&] { return s.may_run() || s.stopping; });
+    while (!s.may_run() && !s.stopping) {
+      s.wake.wait(lock);
+      if (s.waking != 0) --s.waking;
+    }
     --s.idle;
     if (s.first == nullptr) return;
     job* const j = s.next();
