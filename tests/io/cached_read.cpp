@@ -28,6 +28,7 @@
 #include "support/own_mounts.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
+#include <wick/io/detail/known_folders.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
@@ -247,6 +248,29 @@ TEST_CASE("only I/O threads ever ask a file system that others answer for") {
     return true;
   });
   if (!tried) MESSAGE("skipped: no FUSE file system may be mounted here");
+}
+
+TEST_CASE("cached files of any number of folders are read without I/O threads") {
+  const temp_dir dir;
+  paths first, second;
+  for (int i = 0; i < 4; ++i) {
+    first.push_back(dir.write("first/" + std::to_string(i) + "/a", std::string(1000, 'x')));
+    second.push_back(dir.write("second/" + std::to_string(i) + "/a", std::string(1000, 'x')));
+  }
+  if (!tells_what_is_cached(first[0])) {
+    MESSAGE("skipped: this file system can't be asked for what is cached");
+    return;
+  }
+  read_without_io_threads(first);
+  REQUIRE(read_without_io_threads(first));
+  struct ::stat about {};
+  REQUIRE(::stat(first[0].c_str(), &about) == 0);
+  auto& known = wick::detail::known_folders::all();
+  for (std::uint64_t i = 1; i <= 4'000'000; ++i)  // more than there's room for
+    known.note_local((i * 0x9E3779B97F4A7C15u) | 1, static_cast<std::uint64_t>(about.st_dev));
+  CHECK(read_without_io_threads(first));
+  CHECK(read_without_io_threads(second));  // folders that there's no room for
+  CHECK(read_without_io_threads(second));
 }
 
 TEST_CASE("a descriptor whose place is unknown is left to the I/O threads") {

@@ -74,8 +74,9 @@ class growing_map {
   std::atomic<entry*> tables_[levels] = {};
 };
 
-/// Which folders lie on a local file system, by the way they are written, and which devices can't say what is
-/// in the page cache. Found out by the threads that may block, at the first file of a folder.
+/// Which folders and devices are on a local file system, and which devices can't say what is in the page
+/// cache. Found out by the threads that may block, at the first file of a folder. A folder that isn't known,
+/// since it is new or there are too many, may be on a device that is.
 class known_folders {
  public:
   static known_folders& all() noexcept {
@@ -99,7 +100,11 @@ class known_folders {
     const std::uint64_t value = folders_.find(folder);
     return value < 2 ? place{static_cast<kind>(value), 0} : place{local, value - 2};
   }
-  void note_local(std::uint64_t folder, std::uint64_t device) noexcept { folders_.note(folder, device + 2); }
+  void note_local(std::uint64_t folder, std::uint64_t device) noexcept {
+    folders_.note(folder, device + 2);
+    if (!is_local_device(device)) devices_.note(device + 1, 1);
+  }
+  bool is_local_device(std::uint64_t device) const noexcept { return devices_.find(device + 1) != 0; }
   void note_remote(std::uint64_t folder) noexcept { folders_.note(folder, remote); }
   void forget(std::uint64_t folder) noexcept { folders_.note(folder, unknown); }
 
@@ -107,10 +112,10 @@ class known_folders {
   void note_silent(std::uint64_t device) noexcept { silent_.note(device + 1, 1); }
 
   /// Blocks of memory, which stay until the process ends.
-  std::size_t blocks() const noexcept { return folders_.blocks() + silent_.blocks(); }
+  std::size_t blocks() const noexcept { return folders_.blocks() + devices_.blocks() + silent_.blocks(); }
 
  private:
-  growing_map folders_, silent_;
+  growing_map folders_, devices_, silent_;
 };
 
 }  // namespace wick::detail

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -12,6 +13,7 @@
 #ifdef __linux__
 #include <linux/openat2.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #endif
 
 #include <wick/io/detail/cached_read.hpp>
@@ -56,6 +58,25 @@ inline bool can_open() noexcept {
 inline bool measure_to_end(const file_range& where, std::uint64_t size, std::uint64_t& length) noexcept {
   length = size - where.offset;
   return where.offset <= size;
+}
+
+/// The device of a file that is known by its path alone, without a question to its file system; then the file
+/// itself, where that device is local. -1: an I/O thread has to look.
+inline int open_on_local_device(const char* path, std::uint64_t flags, std::uint64_t& device) noexcept {
+#ifdef STATX_TYPE
+  const file_handle place(open(path, O_PATH | O_NOFOLLOW));
+  struct ::statx about {};
+  if (!place || ::statx(place.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &about) != 0) return -1;
+  device = ::makedev(about.stx_dev_major, about.stx_dev_minor);
+  const known_folders& known = known_folders::all();
+  if (!known.is_local_device(device) || !known.tells_what_is_cached(device)) return -1;
+  char name[32];
+  std::snprintf(name, sizeof name, "/proc/self/fd/%d", place.get());
+  return ::open(name, static_cast<int>(flags & ~std::uint64_t{O_NOFOLLOW}) | O_CLOEXEC);
+#else
+  static_cast<void>(path), static_cast<void>(flags), static_cast<void>(device);
+  return -1;
+#endif
 }
 
 inline bool may_read(bool local, std::uint64_t device) noexcept {
@@ -136,22 +157,27 @@ bool cached_reader::unchanged() const noexcept {
 bool cached_reader::open(const file_range& where) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   if (!cached::can_open()) return false;
+  constexpr std::uint64_t flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
   known_folders& known = known_folders::all();
   std::uint64_t folder = 0;
+  bool new_folder = false;
   if (where.indexed == nullptr) {
     folder = known_folders::folder_of(where.path);
     const known_folders::place there = known.find(folder);
-    if (!cached::may_read(there.what == known_folders::local, there.device)) return false;
+    new_folder = there.what == known_folders::unknown;
+    if (!new_folder && !cached::may_read(there.what == known_folders::local, there.device)) return false;
     opened_.device = there.device;
   } else {
     opened_.device = where.indexed->device;
   }
-  own_ = file_handle(cached::open(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+  own_ = file_handle(new_folder ? cached::open_on_local_device(where.path, flags, opened_.device)
+                                : cached::open(where.path, flags));
   struct ::stat about {};
   if (!own_ || ::fstat(own_.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
   const std::uint64_t device = opened_.device;
   opened_ = file_stamp::of(about);
   opened_.local = true;
+  if (opened_.device == device && new_folder) known.note_local(folder, device);
   if (opened_.device == device) return where.indexed == nullptr || where.indexed->change(opened_) == nullptr;
   if (folder != 0) known.forget(folder);  // something else was mounted there
   return false;
