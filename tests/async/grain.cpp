@@ -60,3 +60,28 @@ TEST_CASE(
     CHECK(p.slow_samples() == (each > 10'000));
   }
 }
+
+TEST_CASE("runs are as long in seconds whatever the counter's rate, as on 64-bit ARM") {
+  using wick::detail::in_ticks, wick::detail::nominal_rate;
+  CHECK(wick::detail::tick_rate() > 0);
+  for (const std::uint64_t rate : {24'000'000u, 25'000'000u, 54'000'000u, 100'000'000u, 1'000'000'000u}) {
+    CAPTURE(rate);
+    CHECK(in_ticks(nominal_rate, rate) == rate);
+    CHECK(in_ticks(1, rate) == 1);
+    CHECK(in_ticks(100 * nominal_rate + nominal_rate / 2, rate) == 100 * rate + rate / 2);
+    for (const std::uint64_t nanoseconds : {100u, 2'000u, 9'000u, 20'000u, 1'000'000u}) {
+      CAPTURE(nanoseconds);
+      grain there(rate), here;
+      const auto run = [nanoseconds](grain& g, std::uint64_t of) {
+        const std::uint64_t n = g.run_length();
+        g.learn(n, n * nanoseconds * (of / 1'000'000) / 1'000);
+      };
+      for (int i = 0; i < 200; ++i) run(there, rate), run(here, nominal_rate);
+      CHECK(there.short_samples() == here.short_samples());
+      CHECK(there.slow_samples() == here.slow_samples());
+      CHECK(there.not_worth_a_wake(3) == here.not_worth_a_wake(3));
+      CHECK(there.run_length() <= here.run_length() + here.run_length() / 8 + 1);
+      CHECK(there.run_length() + there.run_length() / 8 + 1 >= here.run_length());
+    }
+  }
+}

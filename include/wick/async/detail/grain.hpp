@@ -7,17 +7,23 @@
 #include <atomic>
 #include <cstdint>
 
+#include <wick/async/detail/ticks.hpp>
+
 namespace wick::inline v0_1::detail {
 
 /// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
+/// them said. Inside, times are in nominal ticks, so that the constants hold for any counter.
 class grain {
  public:
+  /// \param rate  ticks a second of those that learn() takes
+  explicit grain(std::uint64_t rate = tick_rate()) noexcept : parts_a_tick_(parts * nominal_rate / rate) {}
+
   static constexpr std::uint64_t max_run = 4096;
   static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
 
   /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
-  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+  void learn(std::uint64_t count, std::uint64_t counted) noexcept {
+    const std::uint64_t ticks = counted * parts_a_tick_ / parts;
     const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
     each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
     const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
@@ -56,6 +62,8 @@ class grain {
   bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
 
  private:
+  static constexpr std::uint64_t parts = 256;  // of a nominal tick
+
   // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
   // without a processor.
   static constexpr std::uint64_t long_ticks = 200'000;
@@ -63,7 +71,8 @@ class grain {
   // without any.
   static constexpr std::uint64_t a_long_one = 400;
 
-  std::atomic<std::uint64_t> each_{0};       // ticks a sample
+  const std::uint64_t parts_a_tick_;
+  std::atomic<std::uint64_t> each_{0};       // nominal ticks a sample
   std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
 };
 

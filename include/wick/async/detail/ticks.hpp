@@ -22,4 +22,28 @@ inline std::uint64_t now_ticks() noexcept {
 #endif
 }
 
+/// The rate that constants in ticks are written for: about that of x86's counter, which runs at 2 to 4 GHz.
+inline constexpr std::uint64_t nominal_rate = 2'500'000'000;
+
+/// Ticks a second of now_ticks(). On x86 it's the nominal rate; 64-bit ARM's counter runs at 24 MHz to 1 GHz.
+inline std::uint64_t tick_rate() noexcept {
+#if defined(__x86_64__)
+  return nominal_rate;
+#elif defined(__aarch64__)
+  std::uint64_t rate;
+  asm("mrs %0, cntfrq_el0" : "=r"(rate));
+  return rate != 0 ? rate : 25'000'000;
+#else
+  using period = std::chrono::steady_clock::period;
+  return static_cast<std::uint64_t>(period::den / period::num);
+#endif
+}
+
+/// Nominal ticks, as ticks of a counter of this rate; at least one.
+constexpr std::uint64_t in_ticks(std::uint64_t nominal, std::uint64_t rate) noexcept {
+  const std::uint64_t ticks = nominal / nominal_rate * rate + nominal % nominal_rate * rate / nominal_rate;
+  return ticks != 0 ? ticks : 1;
+}
+inline std::uint64_t in_ticks(std::uint64_t nominal) noexcept { return in_ticks(nominal, tick_rate()); }
+
 }  // namespace wick::detail

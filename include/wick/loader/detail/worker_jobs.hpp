@@ -107,7 +107,7 @@ class worker_jobs {
   /// It has run samples just now, and does again unless something else keeps it.
   bool consumer_helps() const noexcept {
     // Signed: two processors' clocks may differ by a little.
-    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
+    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks();
   }
   /// Called by the consumer while it runs samples.
   void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
@@ -118,7 +118,7 @@ class worker_jobs {
 
  private:
   static void execute_one(job* j) noexcept;
-  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
+  static std::int64_t away_ticks() noexcept { return std::int64_t(in_ticks(500'000)); }  // about 200 µs
 
   std::size_t working() const noexcept { return jobs_.size() - free_.size(); }
   /// Those that were away until then were so for this.

@@ -295,7 +295,7 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
         if (jobs_.too_many()) break;
         if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can continue, other loaders
       }
-      until = now + 2 * grain::run_ticks;
+      until = now + in_ticks(2 * grain::run_ticks);
       if (orders_.wanted()) orders_.prepare();
       if (jobs_.may_start() && ahead_.has_more_than(runner_.grain().run_length())) {
         const auto lock = lock_briefly(mutex_);

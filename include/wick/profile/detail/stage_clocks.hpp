@@ -51,7 +51,7 @@ class stage_clocks {
     /// another thread had its turn in between, that is no cost of theirs.
     void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
                     std::uint64_t readings) noexcept {
-      const std::uint64_t each = cost / readings;
+      const std::uint64_t each = cost / readings != 0 ? cost / readings : 1;  // of a slow counter, none shows
       least_cost = each < least_cost ? each : least_cost;
       const std::uint64_t without_turns = each < 4 * least_cost ? each : 4 * least_cost;
       last = usage;

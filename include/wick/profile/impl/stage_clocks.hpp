@@ -55,7 +55,7 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
     w.records = &records_[slot * rows];
     w.scale = &scale_;
     w.lane = &lanes_[slot];
-    w.least_cost = cost_of_reading().ticks;
+    w.least_cost = std::max<std::uint64_t>(cost_of_reading().ticks, 1);
   }
   if (!counts) return;
   on.tenants().enter(

@@ -68,9 +68,9 @@ class isolated_loop {
         const std::uint64_t begun = now_ticks();
         good = self->run_some(*got.of, got.from, got.count);
         const std::uint64_t took = now_ticks() - begun;
-        if (took < grain::run_ticks / 2 && got.count == most)
+        if (took < in_ticks(grain::run_ticks / 2) && got.count == most)
           most = std::min(2 * most, grain::max_run);
-        else if (took > 2 * grain::run_ticks)
+        else if (took > in_ticks(2 * grain::run_ticks))
           most = std::max<std::uint64_t>(most / 2, 1);
       }
       self->counts_.add(number, got.count, good);
@@ -84,7 +84,7 @@ class isolated_loop {
         }
         self->all_.give_back(*got.of);
       }
-      if (on.job_waits() && now_ticks() - since > 2 * grain::run_ticks) {  // others' turn
+      if (on.job_waits() && now_ticks() - since > in_ticks(2 * grain::run_ticks)) {  // others' turn
         co_await on.schedule();
         since = now_ticks();
       }
