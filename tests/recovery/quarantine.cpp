@@ -1,7 +1,10 @@
+#include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <memory>
 #include <string>
 #include <sys/stat.h>
+#include <system_error>
 #include <vector>
 
 #include "support/doctest.hpp"
@@ -9,6 +12,7 @@
 #include "support/numbers.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/recovery/on_error.hpp>
 #include <wick/recovery/quarantine.hpp>
@@ -164,6 +168,45 @@ TEST_CASE("bad samples of before a refresh() count further where the data are th
     l.refresh();
     CHECK(listed(l));
   }
+}
+
+namespace {
+
+/// Files that can be opened: every other one can't be read, as on a disk or a server with a fault.
+struct files_of_a_faulty_disk {
+  std::string good;
+  int bad = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  std::uint64_t size() const { return 6; }
+  wick::file_range at(std::uint64_t i) const {
+    wick::file_range out{.path = good.c_str(), .length = 4};
+    if (i % 2 == 1) out.file = bad;
+    if (i == 2) out.length = 1000;  // damaged
+    return out;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("samples that a disk or a system call can't give now are not on the list") {
+  const temp_dir at;
+  const std::string good = at.write("good", "1234").string(), list = (at.path() / "list").string();
+  const auto throwing = [](wick::bytes b, wick::context& c) {
+    if (c.index() == 4) throw std::system_error(ETIMEDOUT, std::generic_category(), "the map server");
+    return static_cast<std::int64_t>(b.size());
+  };
+  wick::loader l(wick::from(files_of_a_faulty_disk{good}) | wick::read() | wick::map("look", throwing),
+                 {.workers = 2, .on_error = wick::on_error::skip});
+  std::uint64_t delivered = 0;
+  l.epoch(0);
+  while (l.next()) ++delivered;
+  CHECK(delivered == 1);
+  CHECK(l.failure_log().total() == 5);
+  CHECK(contains(l.failure_log().entries().front().text, "Input/output error"));
+  l.write_quarantine(list);
+  const std::string text = read_file(list);
+  CHECK(contains(text, "{\"index\":2,"));
+  for (const char* const passing : {"1", "3", "4", "5"})
+    CHECK_FALSE(contains(text, std::string("{\"index\":") + passing + ","));
 }
 
 TEST_CASE("a list is not written of samples that were exchanged, whose names others have now") {

@@ -192,8 +192,8 @@ class loader {
   /// epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const { return core().fingerprint(epoch); }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
-  /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
-  /// memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be written
+  /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures of memory,
+  /// shapes, batch stages, disks, and servers aren't in it. \throws wick::error when it can't be written
   void write_quarantine(const std::string& path) const { core().write_quarantine(path); }
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
   std::uint64_t slab_allocations() const { return core().slab_allocations(); }

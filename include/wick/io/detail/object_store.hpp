@@ -42,6 +42,11 @@ class store_refusal : public error {
  public:
   using error::error;
 };
+/// It gives this user nothing, for now: the object itself may be good.
+class store_denial : public store_refusal, public passing_failure {
+ public:
+  using store_refusal::store_refusal;
+};
 
 /// A read that is under way: pieces of one object, by one request. Belongs to the caller, who keeps it where
 /// it is until `done` is called.

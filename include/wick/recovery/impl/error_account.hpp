@@ -15,6 +15,7 @@
 
 #include <wick/async/detail/owned.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/io/detail/file_io.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/source.hpp>
@@ -136,9 +137,31 @@ void error_account::begin(std::uint64_t epoch) noexcept {
   epoch_failures_ = 0;
 }
 
+namespace {
+
+/// Whether the sample itself may be good.
+bool blames_no_sample(const std::exception_ptr& cause) {
+  if (cause == nullptr) return false;
+  try {
+    std::rethrow_exception(cause);
+  } catch (const passing_failure&) {
+    return true;
+  } catch (const std::system_error& e) {
+    const bool of_system =
+        e.code().category() == std::generic_category() || e.code().category() == std::system_category();
+    return of_system && may_pass(e.code().value());
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void error_account::remember(const told_failure& f) {
   const error_kind k = f.entry.kind;
-  const bool of_the_sample = k == error_kind::data || k == error_kind::exception || k == error_kind::system;
+  const bool of_the_sample =
+      (k == error_kind::data || k == error_kind::exception || k == error_kind::system) &&
+      !blames_no_sample(f.cause);
   if (of_the_sample && f.entry.action != error_action::retry && bad_->stages.size() < max_quarantined) {
     bad_->stages.emplace(f.index, f.stage);
   }
