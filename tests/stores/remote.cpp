@@ -232,6 +232,8 @@ TEST_CASE("a server that is gone keeps no reads of another waiting") {
   while (l.next()) ++good;
   CHECK(good == 20);
   CHECK(l.failure_log().total() == 80);
+  l.write_quarantine((folder.path() / "list").string());
+  CHECK_FALSE(contains(wick_test::read_file(folder.path() / "list"), "index"));  // the samples may be good
   for (const auto& entry : l.failure_log().entries()) CHECK(contains(entry.text, "for 8 s"));
   CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(40));  // in turn: a minute
 }
@@ -378,6 +380,50 @@ TEST_CASE("a server that is gone for good is an error within the limit") {
   CHECK(contains(text, urls[0].substr(0, urls[0].rfind('/')), "read", "for 1 s"));
   CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
 }
+
+TEST_CASE("a request is sent at least three times before it is given up") {
+  const temp_dir folder;
+  write_file(folder.path() / "a.bin", "content");
+  const faulty_server server(folder);
+  const wick::remote_options hasty{.give_up_after = 0.1, .stalled_after = 1, .hedge = false};
+  CHECK(read_one(server.url("lost", "a.bin"), hasty) == "content");
+  CHECK(server.count("requests") == 3);
+}
+
+#ifndef WICK_TEST_TSAN
+TEST_CASE("a process that is stopped for longer than give_up_after doesn't give up its requests") {
+  const temp_dir folder;
+  write_file(folder.path() / "a.bin", "content");
+  faulty_server server(folder);
+  for (const char* kind : {"lost", "ok"}) {  // without an answer, and without a server for a while
+    CAPTURE(kind);
+    server.kill();
+    if (kind[0] == 'l') server.restart();
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      std::string got;
+      try {
+        got = read_one(server.url(kind, "a.bin"), {.give_up_after = 4, .stalled_after = 1, .hedge = false});
+      } catch (const std::exception& e) {
+        std::fprintf(stderr, "%s\n", e.what());
+      }
+      ::_exit(got == "content" ? 0 : 1);
+    }
+    if (kind[0] == 'l')
+      REQUIRE(wick_test::eventually([&] { return server.count("requests") >= 1; }));
+    else
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // some attempts have failed
+    ::kill(child, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(6000));  // the stop has to be longer than the limit
+    ::kill(child, SIGCONT);
+    if (kind[0] != 'l') server.restart();
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+}
+#endif
 
 TEST_CASE("a loader ends promptly while a server is silent") {
   const temp_dir folder;

@@ -107,10 +107,8 @@ inline bool answers(int port) {
 class faulty_server {
  public:
   explicit faulty_server(const temp_dir& folder, int port = free_port())
-      : port_(port),
-        python_({"python3", WICK_TEST_SOURCE_DIR "/tests/stores/server.py", folder.path().string(),
-                 std::to_string(port)}) {
-    REQUIRE(eventually([this] { return answers(port_); }));
+      : folder_(folder.path().string()), port_(port) {
+    restart();
   }
   /// "http://127.0.0.1:PORT/KIND/NAME".
   std::string url(const std::string& kind, const std::string& name) const {
@@ -125,9 +123,16 @@ class faulty_server {
     return std::strtol(text.c_str() + at + what.size() + 4, nullptr, 10);
   }
   void forget() const { get("/again"); }
-  void pause() const { python_.pause(); }
-  void resume() const noexcept { python_.resume(); }
-  void kill() noexcept { python_.kill(); }
+  void pause() const { python_->pause(); }
+  void resume() const noexcept { python_->resume(); }
+  void kill() noexcept { python_.reset(); }
+  /// On the same port.
+  void restart() {
+    python_.reset();
+    python_.emplace(std::vector<std::string>{"python3", WICK_TEST_SOURCE_DIR "/tests/stores/server.py",
+                                             folder_, std::to_string(port_)});
+    REQUIRE(eventually([this] { return answers(port_); }));
+  }
 
  private:
   std::string get(const std::string& path) const {
@@ -144,8 +149,9 @@ class faulty_server {
     return text;
   }
 
+  std::string folder_;
   int port_;
-  background python_;
+  std::optional<background> python_;
 };
 
 /// nginx on the files of a folder, with and without TLS.

@@ -201,6 +201,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_once(self, file, times):  # the first request of each path gets a quarter of its answer
         self.serve_ok(file, times, silent_from=file.stat().st_size // 4 if times == 1 else None)
 
+    def serve_lost(self, file, times):  # the first two requests of each path get no answer
+        if times <= 2:
+            time.sleep(3600)
+        self.serve_ok(file, times)
+
     def serve_unsteady(self, file, times):
         self.serve_stuck(file, times, 22)
 

@@ -82,6 +82,8 @@ struct http_transfers {
   void finish(http_request& r, std::exception_ptr failed) noexcept;
   void drop_called_off();
   int milliseconds_to_wait(http_clock::time_point now) const noexcept;
+  /// The time, without what the process was stopped for.
+  http_clock::time_point running_time() const noexcept { return http_clock::now() - stopped; }
   bool in_trouble() const noexcept { return failures >= std::max<std::size_t>(8, at_a_time.limit()); }
 
   const remote_options options;
@@ -95,6 +97,7 @@ struct http_transfers {
   std::thread thread;
 
   // The thread's:
+  http_clock::duration stopped{};  // how long the process stood still (SIGSTOP, a debugger, a frozen cgroup)
   std::deque<http_request*> waiting;
   std::vector<http_request*> active;
   std::vector<CURL*> idle;
@@ -112,8 +115,9 @@ struct http_transfers {
 inline void http_transfers::run() {
   name_this_thread("wick-net", 0);
   cpus.apply();
-  block_signal(SIGPIPE);  // a peer that closes a connection is no signal
-  for (http_clock::time_point last = http_clock::now();;) {
+  block_signal(SIGPIPE);         // a peer that closes a connection is no signal
+  http_clock::duration asked{};  // how long this thread meant to sleep
+  for (http_clock::time_point last = running_time();;) {
     bool look_for_called_off = false;
     {
       const std::lock_guard lock(mutex);
@@ -131,7 +135,11 @@ inline void http_transfers::run() {
       const std::lock_guard lock(mutex);
       if (stopping && fresh.empty()) return;
     }
-    const http_clock::time_point now = http_clock::now();
+    http_clock::time_point now = running_time();
+    if (now - last > asked + std::chrono::seconds(1)) {
+      stopped += now - last - asked;
+      now = last + asked;
+    }
     if (!active.empty() || now - last < std::chrono::seconds(1))
       (active.empty() ? pauses : busy).fetch_add((now - last).count(), std::memory_order_relaxed);
     last = now;
@@ -148,7 +156,9 @@ inline void http_transfers::run() {
       ended(*static_cast<http_request*>(of), m->data.result);
       any = true;
     }
-    if (!any) curl_multi_poll(multi, nullptr, 0, milliseconds_to_wait(http_clock::now()), nullptr);
+    const int wait = any ? 0 : milliseconds_to_wait(running_time());
+    asked = std::chrono::milliseconds(wait);
+    if (!any) curl_multi_poll(multi, nullptr, 0, wait, nullptr);
   }
 }
 
@@ -204,7 +214,7 @@ inline void http_transfers::start_some(http_clock::time_point now) {
 
 inline void http_transfers::start(http_request& r) {
   const http_address to = r.whole != nullptr ? *r.whole : locator->locate(r.read->url);
-  r.sent = http_clock::now();
+  r.sent = running_time();
   if (r.attempts == 0) r.begun = r.sent;
   if (idle.empty()) {
     r.easy = curl_easy_init();
@@ -263,14 +273,16 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   constexpr std::uint64_t progress = std::uint64_t{64} << 10;
   if (r.whole == nullptr && r.at > r.from && r.at - r.from >= progress) {  // a list starts from its beginning
     r.attempts = 0;
-    r.begun = http_clock::now();
+    r.begun = running_time();
   }
   std::string why = r.fault;
   if (!why.empty()) {
     const int status = r.answer.status;
     const bool refused = r.whole == nullptr && (status == 301 || (status >= 400 && status <= 404));
-    if (!r.answer.may_pass() && !(refused && locator->has_other_settings(r.keys)))
-      throw store_refusal(r.verdict());
+    if (!r.answer.may_pass() && !(refused && locator->has_other_settings(r.keys))) {
+      if (status == 404 || status == 410) throw store_refusal(r.verdict());
+      throw store_denial(r.verdict());
+    }
   } else {
     why = r.message[0] != '\0' ? r.message.data() : curl_easy_strerror(code);
     if (why.find("Unsupported proxy") != std::string::npos)  // with all of it, and its password
@@ -287,7 +299,7 @@ inline void http_transfers::succeeded(http_request& r) noexcept {
     for (http_request* w : waiting) w->due = {};
   }
   failures = 0;
-  const http_clock::time_point now = http_clock::now();
+  const http_clock::time_point now = running_time();
   answers.add(std::chrono::duration<double>(now - r.sent).count());
   const double time = std::chrono::duration<double>(now.time_since_epoch()).count();
   const bool others_wait = !waiting.empty();
@@ -297,8 +309,11 @@ inline void http_transfers::succeeded(http_request& r) noexcept {
 
 inline void http_transfers::again(http_request& r, const std::string& why) {
   constexpr double first_pause = 0.1, longest_pause = 2;
-  const http_clock::time_point now = http_clock::now();
-  if (now - r.begun >= in_seconds(options.give_up_after)) throw error(r.gave_up(why, options));
+  constexpr std::uint32_t least_attempts = 3;
+  const http_clock::time_point now = running_time();
+  const bool tried_enough = r.attempts + 1 >= least_attempts || in_trouble();
+  if (tried_enough && now - r.begun >= in_seconds(options.give_up_after))
+    throw passing_error(r.gave_up(why, options));
   const double jitter = 0.5 + 0.5 * std::uniform_real_distribution<double>()(random);
   const double pause =
       std::min(first_pause * static_cast<double>(1u << std::min(r.attempts, 10u)), longest_pause);
@@ -327,7 +342,7 @@ inline void http_transfers::give_up_waiting(http_clock::time_point now) {
     waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
     std::exception_ptr failed;
     try {
-      throw error(r.gave_up(r.why, options));
+      throw passing_error(r.gave_up(r.why, options));
     } catch (...) {  // or without memory for the text
       failed = std::current_exception();
     }
@@ -359,7 +374,9 @@ inline void http_transfers::finish(http_request& r, std::exception_ptr failed) n
 }
 
 inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) const noexcept {
-  http_clock::time_point until = now + std::chrono::seconds(60);
+  // While requests are under way, at most a second, so that a stop of the process shows.
+  const bool idling = active.empty() && waiting.empty();
+  http_clock::time_point until = now + std::chrono::seconds(idling ? 60 : 1);
   if (in_trouble()) {
     if (active.empty() && !waiting.empty()) until = std::min(until, probe);
   } else if (active.size() < at_a_time.limit()) {
