@@ -408,6 +408,22 @@ TEST_CASE("headers of Amazon's are signed, and a bucket's region is named") {
                  "s3://elsewhere/a.bin", "eu-west-1", "remote_options::region", "AWS_REGION"));
 }
 
+TEST_CASE("where the server's clock is another, requests are signed with its time") {
+  const temp_dir folder;
+  write_file(folder.path() / "a.bin", "content");
+  const wick_test::faulty_server server(folder);
+  variables v;
+  v.set("AWS_ACCESS_KEY_ID", key);
+  v.set("AWS_SECRET_ACCESS_KEY", secret);
+  const std::string endpoint = "http://127.0.0.1:" + std::to_string(server.port());
+  const wick::files source(wick::remote("s3://fast_clock/a.bin", {.endpoint = endpoint}));
+  wick::loader l(source | wick::read(), {.prefetch_next_epoch = false});
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (auto& b : l.epoch(static_cast<std::uint64_t>(epoch))) CHECK(b.text() == "content");
+  }
+  CHECK(server.count("requests") == 3);  // one was refused
+}
+
 TEST_CASE("keys that are replaced while a list comes sign its next page") {
   const temp_dir folder;
   const wick_test::faulty_server server(folder);

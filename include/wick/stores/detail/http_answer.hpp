@@ -24,6 +24,7 @@ struct http_answer {
   std::uint64_t length = unknown;  ///< Content-Length
   std::uint64_t version = 0;       ///< a hash of the ETag, else of the date; 0 where the answer has neither
   double retry_after = 0;          ///< seconds
+  std::string date;                ///< the server's time
   std::string location;            ///< of a redirect
   std::string region;              ///< of an S3 bucket
   std::size_t bytes = 0;           ///< of all lines so far

@@ -32,6 +32,9 @@ class http_locator {
   /// The server refuses an address that was signed with `keys`. Whether there are others by now. By the
   /// client's thread.
   virtual bool has_other_settings(std::uint64_t keys) = 0;
+  /// The server has refused a request for its time: `there` is the server's (-1: unknown), `here` this
+  /// machine's. By the client's thread.
+  virtual void server_time(std::int64_t here, std::int64_t there) noexcept = 0;
   /// The list of what `pattern` stands for. Any thread.
   virtual std::vector<remote_name> names(class http_client& client, const std::string& pattern) = 0;
 };

@@ -2,6 +2,7 @@
 /// Signed addresses of the objects of S3, and its lists.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ class s3_locator : public http_locator {
 
   http_address locate(const char* url) override;
   bool has_other_settings(std::uint64_t keys) override;
+  void server_time(std::int64_t here, std::int64_t there) noexcept override {
+    if (there >= 0) clock_offset_.store(there - here, std::memory_order_relaxed);
+  }
   std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
 
  private:
@@ -33,6 +37,7 @@ class s3_locator : public http_locator {
   std::vector<remote_name> list(http_client& client, const std::string& pattern) const;
 
   remote_options options_;
+  std::atomic<std::int64_t> clock_offset_{0};  // seconds that the server's clock is ahead
   aws_settings now_;          // once there is a signer
   owned<aws_signer> signer_;  // the thread's
   std::uint64_t keys_ = 0;

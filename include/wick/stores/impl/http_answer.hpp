@@ -93,6 +93,8 @@ bool http_answer::add(std::string_view line) {
   } else if (name == "retry-after") {
     std::uint64_t seconds = 0;
     if (parse_number(value, seconds)) retry_after = static_cast<double>(seconds);
+  } else if (name == "date") {
+    date = value.substr(0, 64);
   } else if (name == "location") {
     location = value.substr(0, 1024);
   } else if (name == "x-amz-bucket-region") {

@@ -69,6 +69,11 @@ struct http_request {
   bool check_head();
   /// What is wrong with the answer, and what to do.
   std::string verdict() const;
+  /// Whether S3 refuses it for its time, since this machine's clock differs from the server's.
+  bool clock_differs() const {
+    return answer.status == 403 && !answer.date.empty() &&
+           parse_s3_error(refusal).code == "RequestTimeTooSkewed";
+  }
   std::string too_short(std::uint64_t size) const;
   std::string gave_up(const std::string& why, const remote_options& options) const;
 

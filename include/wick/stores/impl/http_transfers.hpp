@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <curl/curl.h>
 #include <deque>
 #include <exception>
@@ -279,7 +280,11 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   if (!why.empty()) {
     const int status = r.answer.status;
     const bool refused = r.whole == nullptr && (status == 301 || (status >= 400 && status <= 404));
-    if (!r.answer.may_pass() && !(refused && locator->has_other_settings(r.keys))) {
+    const bool clock_differs = r.clock_differs();
+    if (clock_differs) locator->server_time(std::time(nullptr), curl_getdate(r.answer.date.c_str(), nullptr));
+    const bool signed_again = r.whole == nullptr;
+    if (!r.answer.may_pass() && !(clock_differs && signed_again) &&
+        !(refused && locator->has_other_settings(r.keys))) {
       if (status == 404 || status == 410) throw store_refusal(r.verdict());
       throw store_denial(r.verdict());
     }

@@ -49,7 +49,8 @@ http_address s3_locator::address_of(const s3_address& object, const name_values&
     else
       out.headers.push_back(line);
   }
-  for (const auto& [name, value] : signer.sign(request, std::time(nullptr)))
+  for (const auto& [name, value] :
+       signer.sign(request, std::time(nullptr) + clock_offset_.load(std::memory_order_relaxed)))
     out.headers.push_back(std::string(name).append(": ").append(value));
   return out;
 }
@@ -162,11 +163,21 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
     } catch (const error& e) {
       throw error(printable(pattern) + ": " + e.what());
     }
-    try {
+    const auto get = [&] {
       aws_signer signer(with);
-      page = parse_s3_page(
-          client.get(address_of({wanted.bucket, {}}, s3_page_query(prefix, token), with, signer), most_bytes),
-          pattern);
+      return client.get(address_of({wanted.bucket, {}}, s3_page_query(prefix, token), with, signer),
+                        most_bytes);
+    };
+    try {
+      const std::int64_t offset = clock_offset_;
+      std::string answer;
+      try {
+        answer = get();
+      } catch (const store_denial&) {
+        if (clock_offset_ == offset) throw;
+        answer = get();  // with the server's time
+      }
+      page = parse_s3_page(answer, pattern);
     } catch (const error& e) {
       if (std::string_view(e.what()).starts_with(printable(pattern))) throw;
       throw source_error(pattern, "s3", std::string("the list of the bucket: ") + e.what());
