@@ -8,6 +8,7 @@
 #include "support/message_of.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/stores/detail/aws_credentials.hpp>
+#include <wick/stores/detail/aws_role.hpp>
 
 using wick::detail::aws_lookup;
 using wick::detail::aws_settings;
@@ -161,14 +162,12 @@ TEST_CASE("a profile that is not there, or has keys of a kind that is not suppor
   const home h;
   CHECK(contains(message_of([] { return find("no-such"); }), "there is no profile \"no-such\"",
                  "correct its name"));
-  for (const std::string how : {"credential_process = /bin/secret", "sso_session = x", "sso_start_url = x",
-                                "role_arn = arn", "web_identity_token_file = x"}) {
+  for (const std::string how : {"sso_session = x", "sso_start_url = x", "role_arn = arn"}) {
     h.write(".aws/config", "[default]\n" + how + '\n');
     const std::string message = message_of([] { return find(); });
     CHECK(contains(message,
                    "has " + how.substr(0, how.find(' ')) + " and no keys, which wick does not support",
                    "export keys as AWS_ACCESS_KEY_ID"));
-    CHECK(!contains(message, "/bin/secret"));
   }
 }
 
@@ -220,4 +219,85 @@ TEST_CASE("any bytes of a file are settings or an error") {
   }
   h.write(".aws/credentials", std::string("\0[default]\0", 11));
   CHECK(contains(message_of([] { return find(); }), "s3: "));
+}
+
+TEST_CASE("a role is taken in the order of AWS's own programs") {
+  using kind = wick::detail::aws_role::kind;
+  const home h;
+  const auto role = [](const std::string& profile = {}) {
+    return wick::detail::find_aws_role({.profile = profile, .variable = variable});
+  };
+  CHECK(role().of == kind::instance);
+  CHECK(role().url == "http://169.254.169.254");
+  variables["AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"] = "IPv6";
+  CHECK(role().url == "http://[fd00:ec2::254]");
+  variables["AWS_EC2_METADATA_SERVICE_ENDPOINT"] = "http://127.0.0.1:8/";
+  CHECK(role().url == "http://127.0.0.1:8");
+  variables["AWS_EC2_METADATA_DISABLED"] = "TRUE";
+  CHECK(role().of == kind::none);
+  CHECK(role("no-such").of == kind::none);
+  variables["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] = "/v2/creds";
+  CHECK(role().of == kind::container);
+  CHECK(role().url == "http://169.254.170.2/v2/creds");
+  variables.erase("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  for (const std::string url :
+       {"http://169.254.170.23/v1/credentials", "http://[fd00:ec2::23]/v1/credentials",
+        "http://localhost:90/x", "http://127.3.0.1/x", "https://example.com/x"}) {
+    variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = url;
+    CHECK(role().url == url);
+  }
+  for (const std::string url : {"http://example.com/x", "http://localhost.example.com/x", "ftp://localhost/x",
+                                "x", "http://169.254.170.231/x"}) {
+    variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = url;
+    CHECK(contains(message_of([&] { return role(); }), "neither https nor on this machine"));
+  }
+  h.write(".aws/config", "[default]\naws_access_key_id = a\naws_secret_access_key = b\n");
+  CHECK(role().of == kind::none);
+  h.write(".aws/config", "[default]\ncredential_process = get keys\naws_access_key_id = a\n");
+  CHECK(role().of == kind::process);
+  CHECK(role().command == "get keys");
+  h.write(".aws/credentials", "[default]\naws_access_key_id = a\naws_secret_access_key = b\n");
+  CHECK(role().of == kind::none);
+  variables["AWS_WEB_IDENTITY_TOKEN_FILE"] = "/token";
+  CHECK(role().of == kind::none);
+  variables["AWS_ROLE_ARN"] = "arn";
+  variables["AWS_REGION"] = "eu-west-1";
+  CHECK(role().of == kind::web_identity);
+  CHECK(role().url == "https://sts.eu-west-1.amazonaws.com");
+  CHECK(role("default").of == kind::none);  // a profile that is asked for counts before variables
+  variables["AWS_ENDPOINT_URL_STS"] = "http://localhost:9/";
+  CHECK(role().url == "http://localhost:9");
+  variables["AWS_ACCESS_KEY_ID"] = "a";
+  CHECK(role().of == kind::none);
+}
+
+TEST_CASE("answers with keys are read, and all others are errors without a secret") {
+  using wick::detail::parse_iso_time, wick::detail::parse_role_json, wick::detail::parse_role_xml;
+  CHECK(parse_iso_time("1970-01-02T00:00:01Z") == 86401);
+  CHECK(parse_iso_time("1970-01-02T00:00:01.250Z") == 86401);
+  CHECK(parse_iso_time("1970-01-02T01:30:01+01:30") == 86401);
+  CHECK(parse_iso_time("1970-01-01T23:00:01-01:00") == 86401);
+  CHECK(parse_iso_time("tomorrow") == 0);
+  const auto keys = parse_role_json(
+      R"({"Version": 1, "x": {"AccessKeyId": "no", "y": ["}"]}, "AccessKeyId":"a\u0062","SecretAccessKey":"s\/\"",
+          "SessionToken" : "t=", "Expiration":"1970-01-02T00:00:01Z"})");
+  CHECK(keys.access_key == "ab");
+  CHECK(keys.secret_key == "s/\"");
+  CHECK(keys.session_token == "t=");
+  CHECK(keys.ends == 86401);
+  CHECK(parse_role_json(R"({"AccessKeyId":"a","SecretAccessKey":"s"})").ends == 0);
+  CHECK(contains(message_of([] { return parse_role_json(R"({"Code":"Failed","Message":"no"})"), 0; }),
+                 "Failed: no"));
+  const std::string whole = R"({"AccessKeyId":"hidden","SecretAccessKey":"hidden","Token":"hidden"})";
+  for (std::size_t size = 0; size < whole.size() - 20; ++size) {
+    const std::string message = message_of([&] { return parse_role_json(whole.substr(0, size)), 0; });
+    CHECK_FALSE(contains(message, "hidden"));
+  }
+  for (const std::string text :
+       {"", "{", "[]", "null", "{\"\\", "{\"a\":", "<html>", "{{{{", "{\"AccessKeyId\":{}}"})
+    CHECK(contains(message_of([&] { return parse_role_json(text), 0; }), "no keys"));
+  CHECK(contains(message_of([] { return parse_role_xml("<Error/>"), 0; }), "no keys"));
+  CHECK(contains(
+      message_of([] { return parse_role_json(R"({"AccessKeyId":"a\nb","SecretAccessKey":"s"})"), 0; }),
+      "a character that no key has"));
 }

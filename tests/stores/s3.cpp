@@ -1,5 +1,6 @@
 // S3 by servers of others: rclone's, which checks signatures, and SeaweedFS's where there is one.
 // $WICK_S3_VENV/bin has them.
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -7,6 +8,8 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "server.hpp"
@@ -422,6 +425,123 @@ TEST_CASE("where the server's clock is another, requests are signed with its tim
     for (auto& b : l.epoch(static_cast<std::uint64_t>(epoch))) CHECK(b.text() == "content");
   }
   CHECK(server.count("requests") == 3);  // one was refused
+}
+
+namespace {
+
+/// Reads an object again and again, for longer than keys live. Whether each read came back.
+bool reads_for_a_while(const wick_test::faulty_server& server, int rounds = 25) {
+  wick::loader l(wick::files(wick::remote("s3://bucket/a.bin", {.endpoint = server.origin()})) | wick::read(),
+                 {.prefetch_next_epoch = false});
+  for (int epoch = 0; epoch < rounds; ++epoch) {
+    for (auto& b : l.epoch(static_cast<std::uint64_t>(epoch))) {
+      if (b.text() != "content") return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the keys live for some seconds
+  }
+  return l.failure_log().total() == 0;
+}
+
+}  // namespace
+
+TEST_CASE("keys of an instance, a container, a web identity, and a program are renewed before they end") {
+  const temp_dir folder, home;
+  write_file(folder.path() / "a.bin", "content");
+  write_file(home.path() / "token", "jwt\n");
+  write_file(home.path() / "secret", "open sesame\n");
+  const wick_test::faulty_server server(folder);
+  variables v;
+  v.set("HOME", home.path().string());
+  v.set("AWS_EC2_METADATA_DISABLED", "true");
+  SUBCASE("instance") {
+    v.set("AWS_EC2_METADATA_DISABLED", "false");
+    v.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.origin() + "/imds");
+  }
+  SUBCASE("container") {
+    v.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.origin() + "/ecs/creds");
+    v.set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "open sesame");
+  }
+  SUBCASE("container, with its token in a file") {
+    v.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.origin() + "/ecs/creds");
+    v.set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", (home.path() / "secret").string());
+  }
+  SUBCASE("web identity") {
+    v.set("AWS_WEB_IDENTITY_TOKEN_FILE", (home.path() / "token").string());
+    v.set("AWS_ROLE_ARN", "arn:aws:iam::1:role/r");
+    v.set("AWS_ENDPOINT_URL_STS", server.origin() + "/sts");
+  }
+  SUBCASE("program") {
+    write_file(home.path() / ".aws/config",
+               "[default]\ncredential_process = curl -s '" + server.origin() + "/process/creds' | cat\n");
+  }
+  SUBCASE("web identity of a profile") {
+    write_file(home.path() / ".aws/config",
+               "[profile train]\nrole_arn = arn:aws:iam::1:role/r\nweb_identity_token_file = " +
+                   (home.path() / "token").string() + "\n");
+    v.set("AWS_PROFILE", "train");
+    v.set("AWS_ENDPOINT_URL_STS", server.origin() + "/sts");
+  }
+  CHECK(reads_for_a_while(server));
+}
+
+TEST_CASE("a role that gives no keys is an error that says which, and workers don't wait for it") {
+  const temp_dir folder, home;
+  write_file(folder.path() / "a.bin", "content");
+  const wick_test::faulty_server server(folder);
+  variables v;
+  v.set("HOME", home.path().string());
+  v.set("AWS_EC2_METADATA_DISABLED", "true");
+  const auto message = [&] {
+    return message_of([&] {
+      wick::loader l(wick::files(wick::remote("s3://bucket/a.bin", {.endpoint = server.origin()})) |
+                     wick::read());
+      return l.next().value().size();
+    });
+  };
+  CHECK(contains(message(), "no keys in the environment"));
+  v.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.origin() + "/ecs/creds");
+  v.set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "hidden");
+  CHECK(contains(message(), "s3: the container's role", "403 Forbidden"));
+  CHECK_FALSE(contains(message(), "hidden"));
+  v.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.com/creds");
+  CHECK(contains(message(), "neither https nor on this machine"));
+  v.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "");
+  v.set("AWS_EC2_METADATA_DISABLED", "false");
+  v.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:1");
+  CHECK(contains(message(), "the instance's role gives no keys", "127.0.0.1:1"));
+  write_file(home.path() / ".aws/config", "[default]\ncredential_process = echo hidden; exit 3\n");
+  CHECK(contains(message(), "credential_process gives no keys", "status 3"));
+  CHECK_FALSE(contains(message(), "hidden"));
+
+  // While keys are fetched, other objects are read, and the loader ends promptly.
+  write_file(home.path() / ".aws/config", "[default]\ncredential_process = sleep 1000\n");
+  const auto begun = std::chrono::steady_clock::now();
+  {
+    const wick::detail::remote_list both =
+        wick::remote({server.url("ok", "a.bin"), "s3://bucket/a.bin"}, {.endpoint = server.origin()});
+    wick::loader l(wick::files(both) | wick::read() | wick::group(1), {.workers = 1});
+    CHECK(l.next().value().at(0).text() == "content");
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
+}
+
+TEST_CASE("keys that a server refuses are fetched again once") {
+  const temp_dir folder, home;
+  write_file(folder.path() / "a.bin", "content");
+  std::optional<wick_test::faulty_server> server(std::in_place, folder);
+  variables v;
+  v.set("HOME", home.path().string());
+  v.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", server->origin() + "/imds");
+  const int port = server->port();
+  CHECK(server->count("requests") == 0);
+  wick::loader l(
+      wick::files(wick::remote("s3://bucket/a.bin", {.endpoint = server->origin()})) | wick::read(),
+      {.prefetch_next_epoch = false});
+  for (auto& b : l.epoch(0)) CHECK(b.text() == "content");
+  server.reset();
+  server.emplace(folder, port);  // knows none of the keys that were given before
+  for (auto& b : l.epoch(1)) CHECK(b.text() == "content");
+  CHECK(l.failure_log().total() == 0);
 }
 
 TEST_CASE("keys that are replaced while a list comes sign its next page") {

@@ -115,6 +115,7 @@ class faulty_server {
     return "http://127.0.0.1:" + std::to_string(port_) + "/" + kind + "/" + name;
   }
   int port() const noexcept { return port_; }
+  std::string origin() const { return "http://127.0.0.1:" + std::to_string(port_); }
   /// "requests" or "connections" so far.
   long count(const std::string& what) const {
     const std::string text = get("/log");

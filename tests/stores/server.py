@@ -11,6 +11,7 @@ import socketserver
 import sys
 import threading
 import time
+import urllib.parse
 import zlib
 from pathlib import Path
 
@@ -20,6 +21,7 @@ NARROW = threading.Lock()
 SEEN = {}  # requests of each path
 LOG = {"requests": 0, "connections": 0, "bytes": 0, "headers": []}
 BUSY_UNTIL = [0.0]
+KEYS = {"made": 0, "seconds": 3}  # and the token of each, with its end
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -41,6 +43,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_PUT(self):
+        self.do_GET()
+
+    def do_POST(self):
+        self.form = dict(urllib.parse.parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+        self.do_GET()
 
     def do_GET(self):
         path = self.path.split("?")[0]
@@ -205,6 +214,67 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_lost(self, file, times):  # the first two requests of each path get no answer
         if times <= 2:
             time.sleep(3600)
+        self.serve_ok(file, times)
+
+    # ---- services that give keys, each for a few seconds, and a bucket that takes the last two of them
+
+    def new_keys(self, kind):
+        with LOCK:
+            number = KEYS["made"] = KEYS["made"] + 1
+            KEYS[f"AKID{kind}{number}"] = (f"token{number}", time.time() + KEYS["seconds"])
+        ends = datetime.datetime.fromtimestamp(time.time() + KEYS["seconds"], datetime.timezone.utc)
+        return f"AKID{kind}{number}", f"secret{number}", f"token{number}", ends.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def keys_as_json(self, kind):
+        access, secret, token, ends = self.new_keys(kind)
+        more = {"Code": "Success", "Type": "AWS-HMAC", "Nested": {"AccessKeyId": "no"}, "List": ["Token", {}]}
+        return json.dumps({**more, "AccessKeyId": access, "SecretAccessKey": secret, "Token": token, "Expiration": ends})
+
+    def serve_key_seconds(self, file, times):  # /key_seconds/N: so long keys live from now on
+        KEYS["seconds"] = int(file.name)
+        self.text(200, b"")
+
+    def serve_imds(self, file, times):
+        path = self.path.partition("/imds")[2]
+        if path == "/latest/api/token" and self.command == "PUT":
+            if "X-aws-ec2-metadata-token-ttl-seconds" not in self.headers:
+                return self.text(400, b"")
+            return self.text(200, b"session")
+        if self.headers.get("X-aws-ec2-metadata-token") != "session":
+            return self.text(401, b"")
+        base = "/latest/meta-data/iam/security-credentials/"
+        if path == base:
+            return self.text(200, b"my role\n")
+        if path == base + "my%20role":
+            return self.text(200, self.keys_as_json("IMDS").encode())
+        self.text(404, b"")
+
+    def serve_ecs(self, file, times):
+        if self.headers.get("Authorization") != "open sesame":
+            return self.text(403, b"")
+        if times % 3 == 2:  # now and then it is busy
+            return self.text(500, b"")
+        self.text(200, self.keys_as_json("ECS").encode())
+
+    def serve_sts(self, file, times):
+        expected = {"Action": "AssumeRoleWithWebIdentity", "Version": "2011-06-15", "RoleArn": "arn:aws:iam::1:role/r"}
+        if self.command != "POST" or not expected.items() <= self.form.items() or self.form["WebIdentityToken"] != "jwt":
+            return self.text(400, b"<ErrorResponse><Error><Code>ValidationError</Code></Error></ErrorResponse>")
+        access, secret, token, ends = self.new_keys("STS")
+        result = (f"<Credentials><AccessKeyId>{access}</AccessKeyId><SecretAccessKey>{secret}</SecretAccessKey>"
+                  f"<SessionToken>{token}</SessionToken><Expiration>{ends}</Expiration></Credentials>")
+        name = "AssumeRoleWithWebIdentityRes"
+        xmlns = 'xmlns="https://sts.amazonaws.com/doc/2011-06-15/"'
+        self.text(200, f"<{name}ponse {xmlns}><{name}ult>{result}</{name}ult></{name}ponse>".encode())
+
+    def serve_process(self, file, times):  # for the program that credential_process names
+        self.text(200, self.keys_as_json("PROC").replace('"Token"', '"SessionToken"').encode())
+
+    def serve_bucket(self, file, times):
+        access = self.headers.get("Authorization", "").partition("Credential=")[2].partition("/")[0]
+        token, ends = KEYS.get(access, ("", 0))
+        if token == "" or self.headers.get("x-amz-security-token") != token or time.time() > ends:
+            return self.text(403, b"<Error><Code>ExpiredToken</Code></Error>")
         self.serve_ok(file, times)
 
     def serve_fast_clock(self, file, times):  # S3, whose clock is an hour ahead

@@ -16,7 +16,8 @@ namespace wick::inline v0_1 {
 struct remote_options {
   /// Requests at a time; 0: as many as give most, found while they run, up to 256.
   std::size_t requests = 0;
-  /// A request that fails is sent again for so long, in seconds; then its sample has an error.
+  /// A request that fails is sent again for so long, in seconds, and at least three times; then its sample
+  /// has an error. Time in which the process was stopped doesn't count.
   double give_up_after = 60;
   /// A connection that brings less than 1 KiB a second for so long, in seconds, counts as failed.
   double stalled_after = 20;
@@ -30,7 +31,8 @@ struct remote_options {
 
   // Of s3:// alone. What is empty is as the environment and the profile files of AWS say it:
   // AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE,
-  // ~/.aws/credentials, ~/.aws/config.
+  // ~/.aws/credentials, ~/.aws/config. Without keys there, those of a web identity, credential_process, a
+  // container, or an instance, which are renewed before they end.
   std::string endpoint = {};  ///< "http://localhost:9000"; empty: AWS
   std::string region = {};    ///< "eu-central-1"
   std::string profile = {};   ///< of the profile files

@@ -32,9 +32,9 @@ struct aws_lookup {
 /// Reads the environment and the files again at each call, for keys that were replaced meanwhile. Variables
 /// count before a profile, and ~/.aws/credentials before ~/.aws/config.
 ///
-/// AWS: "AWS SDKs and Tools Reference Guide", shared config and credentials files. Keys that a program or a
-/// server must be asked for (credential_process, SSO, roles, instance metadata) are not supported.
-/// \throws wick::error that never shows a secret
+/// AWS: "AWS SDKs and Tools Reference Guide", shared config and credentials files. For keys that a program or
+/// a server must be asked for, see aws_role.hpp; SSO, and roles that another profile takes, are not
+/// supported. \throws wick::error that never shows a secret
 aws_settings find_aws_settings(const aws_lookup& where = {});
 
 }  // namespace wick::detail

@@ -27,6 +27,8 @@ struct http_address {
 class http_locator {
  public:
   virtual ~http_locator() = default;
+  /// Whether locate() has an answer without waiting; it is asked again soon. By the client's thread.
+  virtual bool ready(const char* url) = 0;
   /// Called by the client's thread. \throws wick::error
   virtual http_address locate(const char* url) = 0;
   /// The server refuses an address that was signed with `keys`. Whether there are others by now. By the

@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include <wick/async/detail/owned.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
+#include <wick/stores/detail/aws_role.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/detail/percent_encoding.hpp>
@@ -23,6 +25,7 @@ class s3_locator : public http_locator {
  public:
   explicit s3_locator(const remote_options& options) : options_(options) {}
 
+  bool ready(const char* url) override;
   http_address locate(const char* url) override;
   bool has_other_settings(std::uint64_t keys) override;
   void server_time(std::int64_t here, std::int64_t there) noexcept override {
@@ -31,6 +34,11 @@ class s3_locator : public http_locator {
   std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
 
  private:
+  /// Null where the environment or files have the keys. Found out once. \throws wick::error
+  aws_role_client* role() const;
+  /// \throws wick::error that says where keys may come from
+  aws_role_keys keys_of(aws_role_client& role) const;
+  /// May wait for keys of a role.
   aws_settings settings() const;
   http_address address_of(const s3_address& object, const name_values& query, const aws_settings& with,
                           aws_signer& signer) const;
@@ -38,9 +46,12 @@ class s3_locator : public http_locator {
 
   remote_options options_;
   std::atomic<std::int64_t> clock_offset_{0};  // seconds that the server's clock is ahead
-  aws_settings now_;          // once there is a signer
-  owned<aws_signer> signer_;  // the thread's
+  aws_settings now_;                           // once there is a signer
+  owned<aws_signer> signer_;                   // the thread's
   std::uint64_t keys_ = 0;
+  mutable std::mutex role_mutex_;
+  mutable bool knows_role_ = false;
+  mutable owned<aws_role_client> role_;
 };
 
 }  // namespace wick::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <wick/stores/impl/aws_credentials.hpp>
+#include <wick/stores/impl/aws_role.hpp>
 #include <wick/stores/impl/aws_signature.hpp>
 #include <wick/stores/impl/http_answer.hpp>
 #include <wick/stores/impl/http_client.hpp>

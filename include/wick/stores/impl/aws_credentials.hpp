@@ -7,16 +7,19 @@
 #include <cstddef>
 #include <cstdlib>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
+#include <wick/stores/detail/aws_role.hpp>
 #include <wick/stores/detail/percent_encoding.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -128,6 +131,32 @@ class aws_reader {
         credentials_(credentials_path_, false, profile_),
         config_(config_path_, true, profile_) {}
 
+  aws_role role() const {
+    aws_role out;
+    if (where_.anonymous) return out;
+    const bool by_profile = !where_.profile.empty();
+    if (!by_profile && has_variable("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")) return out;
+    out.region =
+        first({variable("AWS_REGION"), variable("AWS_DEFAULT_REGION"), property("region"), "us-east-1"});
+    out.ca_bundle = first({variable("AWS_CA_BUNDLE"), property("ca_bundle")});
+    if (take_web_identity(out, by_profile) || has_keys(credentials_)) return out;
+    if (const std::string command = property("credential_process"); !command.empty()) {
+      out.of = aws_role::kind::process;
+      out.command = command;
+      return out;
+    }
+    if (has_keys(config_) || !profile_is_usable()) return out;
+    if (take_container(out)) return out;
+    if (lower_case(variable("AWS_EC2_METADATA_DISABLED")) == "true") return out;
+    out.of = aws_role::kind::instance;
+    const bool ipv6 = lower_case(first({variable("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"),
+                                        property("ec2_metadata_service_endpoint_mode")})) == "ipv6";
+    out.url = without_slash(
+        first({variable("AWS_EC2_METADATA_SERVICE_ENDPOINT"), property("ec2_metadata_service_endpoint"),
+               ipv6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254"}));
+    return out;
+  }
+
   aws_settings read() const {
     aws_settings out;
     out.region =
@@ -141,6 +170,72 @@ class aws_reader {
   }
 
  private:
+  static std::string without_slash(std::string url) {
+    while (url.ends_with('/')) url.pop_back();
+    return url;
+  }
+  bool has_variable(const char* one, const char* other) const {
+    return !variable(one).empty() || !variable(other).empty();
+  }
+  static bool has_keys(const aws_profile& in) {
+    return !in.value("aws_access_key_id").empty() || !in.value("aws_secret_access_key").empty();
+  }
+  /// Whether the profile may have its keys elsewhere: it is there, and names no way that isn't supported.
+  bool profile_is_usable() const {
+    if (!credentials_.found() && !config_.found() && profile_ != "default") return false;
+    for (const char* const other : unsupported) {
+      if (!property(other).empty()) return false;
+    }
+    return true;
+  }
+
+  bool take_web_identity(aws_role& to, bool by_profile) const {
+    const auto say = [&](const char* name, const char* of_profile) {
+      return first({by_profile ? std::string() : variable(name), property(of_profile)});
+    };
+    to.token_file = say("AWS_WEB_IDENTITY_TOKEN_FILE", "web_identity_token_file");
+    to.arn = say("AWS_ROLE_ARN", "role_arn");
+    if (to.token_file.empty() || to.arn.empty()) {
+      to.token_file.clear();
+      return false;
+    }
+    to.of = aws_role::kind::web_identity;
+    to.session = first({say("AWS_ROLE_SESSION_NAME", "role_session_name"), "wick"});
+    to.url =
+        without_slash(first({variable("AWS_ENDPOINT_URL_STS"), variable("AWS_ENDPOINT_URL"),
+                             "https://sts." + to.region +
+                                 (to.region.starts_with("cn-") ? ".amazonaws.com.cn" : ".amazonaws.com")}));
+    return true;
+  }
+
+  bool take_container(aws_role& to) const {
+    const std::string relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+                      full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    if (relative.empty() && full.empty()) return false;
+    to.of = aws_role::kind::container;
+    to.url = relative.empty() ? full : "http://169.254.170.2" + relative;
+    // A token goes nowhere but to this machine, or encrypted.
+    const std::string_view host =
+        std::string_view(to.url).substr(std::min(to.url.find("://"), to.url.size() - 1));
+    const bool here = std::any_of(std::begin(agents), std::end(agents), [&](std::string_view agent) {
+      if (!host.starts_with("://" + std::string(agent))) return false;
+      const char next = host.size() > 3 + agent.size() ? host[3 + agent.size()] : '/';
+      return next == '/' || next == ':' || next == '?' || agent == "127.";
+    });
+    if (!to.url.starts_with("https://") && !(to.url.starts_with("http://") && here)) {
+      throw error("s3: AWS_CONTAINER_CREDENTIALS_FULL_URI is " + printable(shown_url(to.url)) +
+                  ", which is neither https nor on this machine; correct it");
+    }
+    to.token_file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    to.token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    return true;
+  }
+
+  static constexpr const char* unsupported[] = {"sso_session", "sso_start_url", "role_arn",
+                                                "credential_source", "login_session"};
+  static constexpr std::string_view agents[] = {"localhost",     "127.",           "[::1]",
+                                                "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};
+
   static std::string first(std::initializer_list<std::string> of) {
     for (const std::string& text : of) {
       if (!text.empty()) return text;
@@ -179,18 +274,16 @@ class aws_reader {
     constexpr const char* export_them =
         "export keys as AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, for example by "
         "eval \"$(aws configure export-credentials --format env)\"";
-    for (const char* const other : {"credential_process", "sso_session", "sso_start_url", "role_arn",
-                                    "credential_source", "web_identity_token_file", "login_session"}) {
+    for (const char* const other : unsupported) {
       if (property(other).empty()) continue;
       throw error("s3: " + of_profile() + " has " + other + " and no keys, which wick does not support; " +
                   export_them);
     }
     if (!credentials_.found() && !config_.found() && profile_ != "default")
       throw error("s3: there is no " + of_profile() + "; correct its name");
-    throw error(
-        "s3: no keys in the environment and in " + of_profile() +
-        " (if it has them: is the file readable? Roles of instances and containers are not supported); " +
-        export_them + ", or ask without a signature: .anonymous = true");
+    throw error("s3: no keys in the environment and in " + of_profile() +
+                " (if it has them: is the file readable?), and no role of a container or an instance; " +
+                export_them + ", or ask without a signature: .anonymous = true");
   }
 
   /// False: there are none.
@@ -221,5 +314,7 @@ class aws_reader {
 const char* process_variable(const char* name) { return std::getenv(name); }
 
 aws_settings find_aws_settings(const aws_lookup& where) { return aws_reader(where).read(); }
+
+aws_role find_aws_role(const aws_lookup& where) { return aws_reader(where).role(); }
 
 }  // namespace wick::detail

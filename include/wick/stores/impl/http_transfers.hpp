@@ -198,6 +198,11 @@ inline void http_transfers::start_some(http_clock::time_point now) {
       ++i;
       continue;
     }
+    if (r.whole == nullptr && !locator->ready(r.read->url)) {
+      r.due = now + std::chrono::milliseconds(20);
+      ++i;
+      continue;
+    }
     waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
     std::exception_ptr failed;
     try {

@@ -28,8 +28,42 @@
 
 namespace wick::inline v0_1::detail {
 
+aws_role_client* s3_locator::role() const {
+  const std::lock_guard lock(role_mutex_);
+  if (!knows_role_) {
+    aws_role found = find_aws_role({.profile = options_.profile, .anonymous = options_.anonymous});
+    if (found.of != aws_role::kind::none) role_ = make_owned<aws_role_client>(std::move(found));
+    knows_role_ = true;
+  }
+  return role_.get();
+}
+
+aws_role_keys s3_locator::keys_of(aws_role_client& role) const {
+  try {
+    return role.get();
+  } catch (const passing_error& e) {
+    if (!role.is_last_resort()) throw;
+    std::string all;
+    try {
+      find_aws_settings({.profile = options_.profile});
+    } catch (const error& none) {
+      all = std::string(none.what()) + "; ";
+    }
+    throw passing_error(all + e.what());
+  }
+}
+
 aws_settings s3_locator::settings() const {
-  aws_settings out = find_aws_settings({.profile = options_.profile, .anonymous = options_.anonymous});
+  aws_role_client* const by = role();
+  aws_settings out =
+      find_aws_settings({.profile = options_.profile, .anonymous = options_.anonymous || by != nullptr});
+  if (by != nullptr) {
+    aws_role_keys keys = keys_of(*by);
+    out.anonymous = false;
+    out.access_key = std::move(keys.access_key);
+    out.secret_key = std::move(keys.secret_key);
+    out.session_token = std::move(keys.session_token);
+  }
   if (!options_.region.empty()) out.region = options_.region;
   if (!options_.endpoint.empty()) out.endpoint = options_.endpoint;
   return out;
@@ -55,9 +89,24 @@ http_address s3_locator::address_of(const s3_address& object, const name_values&
   return out;
 }
 
+bool s3_locator::ready(const char* url) {
+  if (!std::string_view(url).starts_with("s3://")) return true;
+  try {
+    aws_role_client* const by = role();
+    return by == nullptr || by->ready();
+  } catch (const error&) {
+    return true;  // locate() says it
+  }
+}
+
 http_address s3_locator::locate(const char* url) {
   if (!std::string_view(url).starts_with("s3://")) return {url, options_.headers};
-  if (!signer_) {
+  bool same = static_cast<bool>(signer_);
+  if (aws_role_client* const by = role(); by != nullptr) {
+    const aws_role_keys keys = keys_of(*by);
+    same = same && keys.access_key == now_.access_key && keys.session_token == now_.session_token;
+  }
+  if (!same) {
     now_ = settings();
     signer_ = make_owned<aws_signer>(now_);
     ++keys_;
@@ -70,6 +119,7 @@ http_address s3_locator::locate(const char* url) {
 bool s3_locator::has_other_settings(std::uint64_t keys) {
   if (keys == 0) return false;
   if (keys != keys_) return true;
+  if (aws_role_client* const by = role(); by != nullptr) return by->refused(now_.access_key);
   aws_settings found = settings();
   if (found == now_) return false;
   now_ = std::move(found);

@@ -1,0 +1,72 @@
+/// \file
+/// Keys of S3 that come from elsewhere, and end: the roles of instances, containers, and web identities, and
+/// programs that print keys.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <wick/async/detail/owned.hpp>
+#include <wick/stores/detail/aws_credentials.hpp>
+
+namespace wick::inline v0_1::detail {
+
+/// Where temporary keys come from.
+struct aws_role {
+  enum class kind {
+    none,          ///< the environment or a file has keys
+    web_identity,  ///< STS, for a token in a file, as in EKS
+    process,       ///< a program, credential_process
+    container,     ///< the agent of ECS, or of EKS's pod identities
+    instance,      ///< the instance metadata service of EC2, version 2
+  };
+  kind of = kind::none;
+  std::string url = {};         ///< of the service, without a path for web_identity and instance
+  std::string command = {};     ///< of process
+  std::string token = {};       ///< of container: for the header Authorization
+  std::string token_file = {};  ///< of web_identity and container
+  std::string arn = {}, session = {};
+  std::string region = {}, ca_bundle = {};
+};
+
+/// By the order of AWS's own programs: keys of the environment, a web identity, keys of ~/.aws/credentials,
+/// credential_process, keys of ~/.aws/config, a container, the instance. AWS: "AWS SDKs and Tools Reference
+/// Guide", standardized credential providers. \throws wick::error
+aws_role find_aws_role(const aws_lookup& where = {});
+
+/// Keys that a role gives, and when they end.
+struct aws_role_keys {
+  std::string access_key = {}, secret_key = {}, session_token = {};
+  std::int64_t ends = 0;  ///< seconds since 1970; 0: never
+};
+
+/// The answer of a container's agent, an instance, or a program. \throws wick::error, without a secret
+aws_role_keys parse_role_json(std::string_view json);
+/// The answer of STS. \throws wick::error
+aws_role_keys parse_role_xml(std::string_view xml);
+/// "2026-11-29T02:13:00Z"; 0 for what is no time.
+std::int64_t parse_iso_time(const std::string& text) noexcept;
+
+/// The keys of a role, fetched by a thread of its own, and again before they end. Any thread.
+class aws_role_client {
+ public:
+  explicit aws_role_client(aws_role role);
+  /// Interrupts what is under way.
+  ~aws_role_client();
+
+  /// Whether get() has an answer without waiting. Begins to fetch keys where it's time for that.
+  bool ready();
+  /// Waits for keys that are valid. \throws wick::error when there are none to be had
+  aws_role_keys get();
+  /// A server has refused these keys. Whether others may come: then ready() waits for them.
+  bool refused(const std::string& access_key);
+  /// Whether nothing but the hope for a role of the instance brought it here.
+  bool is_last_resort() const noexcept;
+
+ private:
+  struct state;
+  owned<state> state_;
+};
+
+}  // namespace wick::detail

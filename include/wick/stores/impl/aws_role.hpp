@@ -1,0 +1,270 @@
+/// \file
+/// The bodies of what stores/detail/aws_role.hpp declares. Included in exactly one file of a program, which
+/// links curl.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <pugixml.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <wick/async/detail/condition.hpp>
+#include <wick/async/detail/interruption.hpp>
+#include <wick/async/detail/signal_mask.hpp>
+#include <wick/async/detail/thread_name.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/stores/detail/aws_role.hpp>
+#include <wick/stores/impl/aws_role_fetch.hpp>
+
+namespace wick::inline v0_1::detail {
+
+namespace {
+
+/// The members of an object of JSON that are texts or numbers; what is nested is left out.
+class flat_json {
+ public:
+  explicit flat_json(std::string_view text) : text_(text) {
+    skip_blanks();
+    if (!take('{')) return;
+    for (int depth = 1; at_ < text_.size() && depth > 0;) {
+      skip_blanks();
+      const char c = at_ < text_.size() ? text_[at_] : '\0';
+      if (c == '"') {
+        std::string name = quoted();
+        skip_blanks();
+        if (!take(':')) continue;
+        skip_blanks();
+        const bool is_text = at_ < text_.size() && text_[at_] == '"';
+        std::string value = is_text ? quoted() : bare();
+        if (depth == 1) values_[std::move(name)] = std::move(value);
+        continue;
+      }
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+      ++at_;
+    }
+  }
+  std::string operator[](const std::string& name) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? std::string() : found->second;
+  }
+
+ private:
+  void skip_blanks() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
+  }
+  bool take(char c) { return at_ < text_.size() && text_[at_] == c && ++at_ != 0; }
+  std::string bare() {
+    const std::size_t end = std::min(text_.find_first_of(",}] \t\r\n{[\"", at_), text_.size());
+    return std::string(text_.substr(std::exchange(at_, end), end - at_));
+  }
+  std::string quoted() {
+    std::string out;
+    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      char c = text_[at_];
+      if (c == '\\' && ++at_ < text_.size()) {
+        c = text_[at_];
+        if (c == 'u' && at_ + 4 < text_.size()) {  // of keys only ASCII is of interest
+          c = static_cast<char>(std::strtol(std::string(text_.substr(at_ + 1, 4)).c_str(), nullptr, 16));
+          at_ += 4;
+        } else if (c == 'n' || c == 't' || c == 'r') {
+          c = ' ';
+        }
+      }
+      out += c;
+    }
+    ++at_;
+    return out;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::map<std::string, std::string> values_;
+};
+
+aws_role_keys checked(aws_role_keys keys) {
+  if (keys.access_key.empty() || keys.secret_key.empty())
+    throw error("the answer has no keys (AccessKeyId, SecretAccessKey)");
+  for (const std::string* const text : {&keys.access_key, &keys.secret_key, &keys.session_token}) {
+    if (!std::all_of(text->begin(), text->end(), [](char c) { return c > ' ' && c < '\x7F'; }))
+      throw error("the answer has keys with a character that no key has");
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::int64_t parse_iso_time(const std::string& text) noexcept {
+  std::tm t{};
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour,
+                  &t.tm_min, &t.tm_sec, &end) != 6)
+    return 0;
+  t.tm_year -= 1900;
+  t.tm_mon -= 1;
+  const char* rest = text.c_str() + end;
+  if (*rest == '.')
+    for (++rest; *rest >= '0' && *rest <= '9';) ++rest;
+  char sign = 'Z';
+  int hours = 0, minutes = 0;
+  if (*rest != 'Z' && std::sscanf(rest, "%c%2d:%2d", &sign, &hours, &minutes) < 2) return 0;
+  const std::int64_t offset = (sign == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+  return static_cast<std::int64_t>(::timegm(&t)) - (sign == 'Z' ? 0 : offset);
+}
+
+aws_role_keys parse_role_json(std::string_view json) {
+  const flat_json all(json);
+  if (const std::string code = all["Code"]; !code.empty() && code != "Success")
+    throw error(printable((code + ": " + all["Message"]).substr(0, 300)));
+  const std::string token = all["Token"];
+  return checked({all["AccessKeyId"], all["SecretAccessKey"], token.empty() ? all["SessionToken"] : token,
+                  parse_iso_time(all["Expiration"])});
+}
+
+aws_role_keys parse_role_xml(std::string_view xml) {
+  pugi::xml_document document;
+  document.load_buffer(xml.data(), xml.size());
+  const pugi::xml_node keys = document.child("AssumeRoleWithWebIdentityResponse")
+                                  .child("AssumeRoleWithWebIdentityResult")
+                                  .child("Credentials");
+  return checked({keys.child_value("AccessKeyId"), keys.child_value("SecretAccessKey"),
+                  keys.child_value("SessionToken"), parse_iso_time(keys.child_value("Expiration"))});
+}
+
+namespace {
+
+const char* name_of(aws_role::kind of) noexcept {
+  switch (of) {
+    case aws_role::kind::web_identity:
+      return "the web identity (AWS_ROLE_ARN) gives no keys";
+    case aws_role::kind::process:
+      return "credential_process gives no keys";
+    case aws_role::kind::container:
+      return "the container's role (AWS_CONTAINER_CREDENTIALS_…) gives no keys";
+    default:
+      return "the instance's role gives no keys";
+  }
+}
+
+}  // namespace
+
+struct aws_role_client::state {
+  explicit state(aws_role r) : role(std::move(r)) {}
+
+  static std::int64_t now() noexcept { return static_cast<std::int64_t>(std::time(nullptr)); }
+  bool valid() const noexcept { return !keys.access_key.empty() && (keys.ends == 0 || now() < keys.ends); }
+  /// With the mutex. Whether get() can answer.
+  bool look() {
+    const bool due = keys.access_key.empty() || must_renew || (keys.ends != 0 && now() >= renew_at);
+    if (due && !fetching && (failure == nullptr || now() >= retry_at)) start();
+    if (must_renew) return false;
+    return valid() || (failure != nullptr && !fetching);
+  }
+  void start() {
+    if (thread.joinable()) thread.join();  // it has ended
+    fetching = true;
+    try {
+      const signals_blocked quiet;
+      thread = std::thread([this] { fetch(); });
+    } catch (...) {
+      fetching = false;
+      throw;
+    }
+  }
+  void fetch() noexcept {
+    name_this_thread("wick-keys", 0);
+    aws_role_keys got;
+    std::exception_ptr why;
+    try {
+      got = role_fetch(role, stopping).keys();
+      if (got.ends != 0 && got.ends <= now()) throw passing_error("its keys have ended already");
+    } catch (...) {
+      why = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    fetching = false;
+    must_renew = false;
+    failure = why;
+    if (why == nullptr) {
+      keys = std::move(got);
+      // Some minutes before they end, or in the last quarter of a short life.
+      renew_at = keys.ends - std::min<std::int64_t>(300, (keys.ends - now()) / 4 + 1);
+    } else {
+      retry_at = now() + 1;
+      renew_at = now() + 10;  // while the old ones are good
+    }
+    changed.notify_all();
+  }
+
+  const aws_role role;
+  mutable std::mutex mutex;
+  condition changed;
+  std::thread thread;
+  std::atomic<bool> stopping{false};
+  bool fetching = false, must_renew = false;
+  aws_role_keys keys;  // no access key: there were none yet
+  std::int64_t renew_at = 0, retry_at = 0;
+  std::string renewed;  // the access key that was refused last
+  std::exception_ptr failure;
+};
+
+aws_role_client::aws_role_client(aws_role role) : state_(make_owned<state>(std::move(role))) {}
+
+aws_role_client::~aws_role_client() {
+  state_->stopping = true;
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+bool aws_role_client::ready() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->look();
+}
+
+aws_role_keys aws_role_client::get() {
+  state& s = *state_;
+  std::unique_lock lock(s.mutex);
+  while (!s.look()) {
+    s.changed.wait_for(lock, std::chrono::milliseconds(100));
+    lock.unlock();
+    check_interruption();
+    lock.lock();
+  }
+  if (s.valid()) return s.keys;
+  try {
+    std::rethrow_exception(s.failure);
+  } catch (const std::exception& e) {
+    throw passing_error((s.role.of == aws_role::kind::instance ? "" : "s3: ") +
+                        std::string(name_of(s.role.of)) + ": " + e.what() +
+                        (s.role.of == aws_role::kind::instance
+                             ? ""
+                             : "; check it, or ask without a signature: .anonymous = true"));
+  }
+}
+
+bool aws_role_client::is_last_resort() const noexcept { return state_->role.of == aws_role::kind::instance; }
+
+bool aws_role_client::refused(const std::string& access_key) {
+  state& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  if (s.keys.access_key != access_key || s.must_renew) return true;  // there are, or come, others
+  if (s.renewed == access_key) return false;
+  s.renewed = access_key;
+  s.must_renew = true;
+  s.failure = nullptr;
+  return true;
+}
+
+}  // namespace wick::detail
