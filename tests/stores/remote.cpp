@@ -381,6 +381,32 @@ TEST_CASE("a server that is gone for good is an error within the limit") {
   CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
 }
 
+TEST_CASE("where the machines of a server give different ETags, the error shows both, and sizes may decide") {
+  const temp_dir folder;
+  const std::string content = some_bytes(300'000, 1);
+  write_file(folder.path() / "a.bin", content);
+  const faulty_server server(folder);
+  CHECK(contains(message_of([&] { return read_one(server.url("cdn", "a.bin")); }),
+                 "was changed on the server", "ETag \"machine 2\"", "it was ETag \"machine 1\"",
+                 "remote_options::compare_sizes_only"));
+  const wick::remote_options sizes{.compare_sizes_only = true};
+  const wick::files source(wick::remote(server.url("cdn", "a.bin"), sizes));
+  CHECK(read_one(source) == content);
+  write_file(folder.path() / "a.bin", content + "x");
+  CHECK(contains(message_of([&] { return read_one(source); }), "it had 300000 bytes, and has 300001"));
+
+  // Of a shard whose index is kept, too.
+  const temp_dir cache;
+  ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  write_file(folder.path() / "s.tar", wick_test::tar_writer().add("k.jpg", content).add("k.cls", "1").done());
+  const auto shard = [&] {
+    return wick::tar(wick::remote(server.url("cdn", "s.tar"), sizes), {"jpg", "cls"}, {.keep_index = true});
+  };
+  CHECK(shard().bytes_scanned() > 0);
+  CHECK(shard().bytes_scanned() == 0);
+  ::unsetenv("XDG_CACHE_HOME");
+}
+
 TEST_CASE("a request is sent at least three times before it is given up") {
   const temp_dir folder;
   write_file(folder.path() / "a.bin", "content");

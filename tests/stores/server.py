@@ -216,6 +216,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(3600)
         self.serve_ok(file, times)
 
+    def serve_cdn(self, file, times):  # each request comes to another machine
+        self.serve_ok(file, times, etag=f'"machine {times}"')
+
     # ---- services that give keys, each for a few seconds, and a bucket that takes the last two of them
 
     def new_keys(self, kind):

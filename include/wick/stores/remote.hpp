@@ -29,6 +29,10 @@ struct remote_options {
   /// A file of certificates to trust, in the place of the system's.
   std::string ca_file = {};
 
+  /// An object that has the same size is the same, whatever its ETag and date: for servers and CDNs whose
+  /// machines give different ones. A change that keeps the size is not found then.
+  bool compare_sizes_only = false;
+
   // Of s3:// alone. What is empty is as the environment and the profile files of AWS say it:
   // AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE,
   // ~/.aws/credentials, ~/.aws/config. Without keys there, those of a web identity, credential_process, a

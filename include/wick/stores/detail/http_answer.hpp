@@ -24,10 +24,11 @@ struct http_answer {
   std::uint64_t length = unknown;  ///< Content-Length
   std::uint64_t version = 0;       ///< a hash of the ETag, else of the date; 0 where the answer has neither
   double retry_after = 0;          ///< seconds
-  std::string date;                ///< the server's time
-  std::string location;            ///< of a redirect
-  std::string region;              ///< of an S3 bucket
-  std::size_t bytes = 0;           ///< of all lines so far
+  std::string version_text;  ///< "ETag "abc"" or "Last-Modified Sun, …", what the version is a hash of
+  std::string date;          ///< the server's time
+  std::string location;      ///< of a redirect
+  std::string region;        ///< of an S3 bucket
+  std::size_t bytes = 0;     ///< of all lines so far
 
   /// The next line, with its end. False when they become too many.
   bool add(std::string_view line);
@@ -43,6 +44,9 @@ bool parse_content_range(std::string_view text, http_answer& into) noexcept;
 
 /// What stands for an ETag, weak or not, with its quotes or without, or for a date; 0 for an empty one.
 std::uint64_t version_of(std::string_view text) noexcept;
+
+/// In place of that where only sizes are compared.
+std::uint64_t version_of_size(std::uint64_t size) noexcept;
 
 /// Without blanks and ends of lines around it.
 std::string_view without_blanks(std::string_view text) noexcept;

@@ -65,6 +65,10 @@ std::uint64_t version_of(std::string_view text) noexcept {
   return text.empty() ? 0 : fingerprint_hash().add(text).value() | 1;
 }
 
+std::uint64_t version_of_size(std::uint64_t size) noexcept {
+  return fingerprint_hash().add(size).value() | 1;
+}
+
 bool http_answer::add(std::string_view line) {
   bytes += line.size();
   if (bytes > most_bytes) return false;
@@ -86,10 +90,9 @@ bool http_answer::add(std::string_view line) {
     parse_content_range(value, *this);
   } else if (name == "content-length") {
     parse_number(value, length);
-  } else if (name == "etag") {
+  } else if (name == "etag" || (name == "last-modified" && version == 0)) {
     version = version_of(value);
-  } else if (name == "last-modified" && version == 0) {
-    version = version_of(value);
+    version_text = (name == "etag" ? "ETag " : "Last-Modified ") + std::string(value.substr(0, 100));
   } else if (name == "retry-after") {
     std::uint64_t seconds = 0;
     if (parse_number(value, seconds)) retry_after = static_cast<double>(seconds);

@@ -15,6 +15,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,24 @@
 namespace wick::inline v0_1::detail {
 
 using http_clock = std::chrono::steady_clock;
+
+/// What the versions of some objects are hashes of, for messages. Of the client's thread.
+class http_versions {
+ public:
+  void note(const remote_object& of, const std::string& text) {
+    if (texts_.size() == most) texts_.clear();
+    texts_.insert_or_assign(&of, text);
+  }
+  /// Empty when it isn't known any more.
+  std::string of(const remote_object& object) const {
+    const auto at = texts_.find(&object);
+    return at == texts_.end() ? std::string() : at->second;
+  }
+
+ private:
+  static constexpr std::size_t most = 10'000;
+  std::unordered_map<const remote_object*, std::string> texts_;
+};
 
 /// A read, from begin() until it is done.
 struct http_request {
@@ -100,6 +119,8 @@ struct http_request {
   std::string fault, refusal;  // what is wrong with the answer; the first bytes of what it says about that
   std::array<char, CURL_ERROR_SIZE> message{};
   std::string why;  // the last attempt failed
+  bool sizes_only = false;
+  http_versions* versions = nullptr;
 };
 
 inline void http_request::take(const char* data, std::size_t size) noexcept {
@@ -147,15 +168,19 @@ inline bool http_request::check_head() {
     return false;
   }
   if (behind_its_end) return false;
+  if (sizes_only) answer.version = size != http_answer::unknown ? version_of_size(size) : 0;
   before = 0;
   if (answer.version != 0 &&
       !object.version.compare_exchange_strong(before, answer.version, std::memory_order_acq_rel) &&
       before != answer.version) {
-    fault =
-        "was changed on the server since it was read first (its ETag or date is another); let its writer "
-        "end, and make the loader again";
+    const std::string first = versions->of(object);
+    fault = "was changed on the server since it was read first (" + printable(answer.version_text) +
+            (first.empty() ? "; it was another" : "; it was " + printable(first)) +
+            "). Let its writer end, and make the loader again. If it's the same, and the machines of a CDN "
+            "give different ETags or dates, set remote_options::compare_sizes_only";
     return false;
   }
+  if (answer.version != 0 && before == 0) versions->note(object, answer.version_text);  // the first answer
   const bool part = answer.end != http_answer::unknown;  // maybe without a length: "bytes 0-99/*"
   if (size == http_answer::unknown && read->may_end_early &&
       !(part && object.size.load(std::memory_order_acquire) != remote_object::unknown)) {

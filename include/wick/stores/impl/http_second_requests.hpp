@@ -1,5 +1,6 @@
 /// \file
-/// Second requests for answers that are late, of http_transfers. Only for http_client.hpp beside it.
+/// Second requests for answers that are late, of http_transfers, and how long it may wait. Only for
+/// http_client.hpp beside it.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +23,25 @@ inline bool http_transfers::may_hedge() const noexcept {
   constexpr std::uint64_t of = 33;  // one request in so many
   return options.hedge && !in_trouble() && std::isfinite(answers.late()) &&
          of * (twice.load(std::memory_order_relaxed) + 1) <= requests.load(std::memory_order_relaxed);
+}
+
+inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) const noexcept {
+  // While requests are under way, at most a second, so that a stop of the process shows.
+  const bool idling = active.empty() && waiting.empty();
+  http_clock::time_point until = now + std::chrono::seconds(idling ? 60 : 1);
+  if (in_trouble()) {
+    if (active.empty() && !waiting.empty()) until = std::min(until, probe);
+  } else if (active.size() < at_a_time.limit()) {
+    for (const http_request* r : waiting) until = std::min(until, r->due);
+  }
+  if (may_hedge()) {
+    const http_clock::duration late = in_seconds(answers.late());
+    for (const http_request* r : active) {
+      if (r->twin == nullptr && r->sent + late > now) until = std::min(until, r->sent + late);
+    }
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
 inline void http_transfers::hedge(http_clock::time_point now) {

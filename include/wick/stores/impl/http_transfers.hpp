@@ -106,6 +106,7 @@ struct http_transfers {
   std::size_t failures = 0;        // in a row
   http_clock::time_point probe{};  // when the next attempt is made in trouble
   std::minstd_rand random;
+  http_versions versions;
   latencies answers, first_bytes;
   std::atomic<http_clock::rep> busy{0}, pauses{0};  // time with requests under way; short times without
   std::atomic<std::size_t> limit{at_a_time.limit()};
@@ -229,6 +230,8 @@ inline void http_transfers::start(http_request& r) {
     r.easy = idle.back();
     idle.pop_back();
   }
+  r.sizes_only = options.compare_sizes_only;
+  r.versions = &versions;
   r.prepare(to, options);
   if (curl_multi_add_handle(multi, r.easy) != CURLM_OK) throw std::bad_alloc();
   requests.fetch_add(1, std::memory_order_relaxed);
@@ -381,25 +384,6 @@ inline void http_transfers::finish(http_request& r, std::exception_ptr failed) n
   }
   read.failed = std::move(failed);
   read.done(read);
-}
-
-inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) const noexcept {
-  // While requests are under way, at most a second, so that a stop of the process shows.
-  const bool idling = active.empty() && waiting.empty();
-  http_clock::time_point until = now + std::chrono::seconds(idling ? 60 : 1);
-  if (in_trouble()) {
-    if (active.empty() && !waiting.empty()) until = std::min(until, probe);
-  } else if (active.size() < at_a_time.limit()) {
-    for (const http_request* r : waiting) until = std::min(until, r->due);
-  }
-  if (may_hedge()) {
-    const http_clock::duration late = in_seconds(answers.late());
-    for (const http_request* r : active) {
-      if (r->twin == nullptr && r->sent + late > now) until = std::min(until, r->sent + late);
-    }
-  }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
-  return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
 }  // namespace wick::detail

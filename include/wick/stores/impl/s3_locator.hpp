@@ -238,7 +238,8 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
       listed += o.key.size();
       if (o.key.ends_with('/')) continue;  // what consoles make for folders
       if (!all && !matches(wanted.key, o.key)) continue;
-      out.push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size, version_of(o.etag)});
+      out.push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size,
+                     options_.compare_sizes_only ? version_of_size(o.size) : version_of(o.etag)});
     }
     if (!token.empty() && page.next_continuation_token == token) {
       throw source_error(pattern, "s3",
