@@ -2,8 +2,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "../support/doctest.hpp"
@@ -173,6 +177,25 @@ TEST_CASE("runs that have seen other pictures add to the file") {
     for (const std::string& file : others.files) cut(b, file);
   }
   CHECK(pictures_in(read_file(path)) == all.files.size());
+}
+
+TEST_CASE("ranks that end at the same time all add to the file") {
+  constexpr std::size_t ranks = 8, each = 4;
+  const encoded_pictures all = some_pictures(ranks * each);
+  for (int round = 0; round < 5; ++round) {
+    const temp_dir dir;
+    const std::string path = (dir.path() / "train.index").string();
+    std::vector<std::optional<wick::detail::decode_stage>> stages(ranks);  // each with an index of its own
+    for (std::size_t r = 0; r < ranks; ++r) {
+      stages[r].emplace(wick::decode({.crop_index_file = path}));
+      for (std::size_t i = 0; i < each; ++i) cut(*stages[r], all.files[r * each + i]);
+    }
+    std::vector<std::thread> ends;
+    for (auto& stage : stages) ends.emplace_back([&stage] { stage.reset(); });
+    for (std::thread& t : ends) t.join();
+    CHECK(pictures_in(read_file(path)) == ranks * each);
+    CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 1);  // and no lock
+  }
 }
 
 TEST_CASE("a file that can't be read or written is no error") {
