@@ -20,6 +20,7 @@
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/jpeg_layout.hpp>
 #include <wick/codec/detail/palette.hpp>
+#include <wick/codec/detail/plain_bmp.hpp>
 #include <wick/codec/detail/png_header.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -82,58 +83,9 @@ inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_i
   return image::adopt(pixels, width, height, channels);
 }
 
-/// The header of a BMP of at most 8 bits. stb_image reads a color that its palette leaves out from
-/// uninitialized memory. And it takes the palette of OS/2's short header, of three bytes a color, to be four
-/// colors shorter than it is.
-struct bmp_palette {
-  explicit bmp_palette(std::span<const std::byte> encoded)
-      : header(little32(encoded, 14)),
-        entry(header == 12 ? 3 : 4),
-        bits(little16(encoded, header == 12 ? 24 : 28)) {
-    offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
-    stored = offset > 14 + header ? (offset - 14 - header) / entry : 0;
-    plain = header == 12 || little32(encoded, 30) == 0;
-  }
-  std::size_t colors() const noexcept { return std::size_t{1} << bits; }
-  /// Whether stb_image must be given another file.
-  bool incomplete() const noexcept { return bits <= 8 && plain && (header == 12 || stored < colors()); }
-
-  std::size_t header, entry, bits;
-  std::size_t offset = 0;  ///< of the pixels
-  std::size_t stored = 0;  ///< colors
-  bool plain = false;      ///< not compressed
-};
-
-/// The same with a header of forty bytes and all colors, the missing ones black.
-inline bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of) {
-  const std::size_t start = 54 + 4 * of.colors();
-  bytes out(start + encoded.size() - of.offset);
-  std::byte* const to = out.data();
-  std::memset(to, 0, start);
-  const auto put = [to](std::size_t at, std::size_t value, int count) {
-    for (int i = 0; i < count; ++i)
-      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
-  };
-  const bool small = of.header == 12;
-  std::memcpy(to, encoded.data(), 2);
-  put(10, start, 4);
-  put(14, 40, 4);
-  put(18, small ? little16(encoded, 18) : little32(encoded, 18), 4);
-  put(22, small ? little16(encoded, 20) : little32(encoded, 22), 4);
-  put(26, 1, 2);
-  put(28, of.bits, 2);
-  for (std::size_t i = 0; i < std::min(of.colors(), of.stored); ++i)
-    std::memcpy(to + 54 + 4 * i, encoded.data() + 14 + of.header + of.entry * i, 3);
-  std::memcpy(to + start, encoded.data() + of.offset, encoded.size() - of.offset);
-  return out;
-}
-
 inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
-  bytes with_header;
-  if (const bmp_palette palette(encoded); palette.incomplete()) {
-    with_header = bmp_with_whole_palette(encoded, palette);
-    encoded = with_header.span();
-  }
+  const bytes plain = plain_bmp(encoded, info);
+  if (plain.size() != 0) encoded = plain.span();
   // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
   // Pillow's.
   const int stored = info.channels;

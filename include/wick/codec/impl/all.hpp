@@ -9,4 +9,5 @@
 #include <wick/codec/impl/gif.hpp>
 #include <wick/codec/impl/jpeg.hpp>
 #include <wick/codec/impl/packed_places.hpp>
+#include <wick/codec/impl/plain_bmp.hpp>
 #include <wick/codec/impl/png.hpp>
