@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,10 +15,13 @@
 #include <wick/batch/batch.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/recovery/on_error.hpp>
 #include <wick/sources/memory.hpp>
 #include <wick/transforms/crop.hpp>
 #include <wick/transforms/flip.hpp>
+#include <wick/transforms/normalize.hpp>
 #include <wick/transforms/pad.hpp>
+#include <wick/transforms/resize.hpp>
 
 static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::stage_kind::sample_or_data>);
 
@@ -195,6 +199,29 @@ TEST_CASE("a picture that is turned comes out in the numbers that were asked for
     wick::lazy_image got = run(wick::decode({.type = wick::dtype::float32, .orient = true}), file);
     CHECK(got.type() == wick::dtype::float32);
     CHECK(got.width() == (orientation > 4 ? 4 : 8));
+  }
+}
+
+TEST_CASE("an EXIF orientation counts whatever its type and byte order") {
+  const std::string whole = encode_jpeg(photo(8, 4));
+  for (const bool little : {true, false}) {
+    for (const int type : {1, 3, 4, 9}) {  // BYTE, SHORT, LONG, SLONG
+      CAPTURE(little);
+      CAPTURE(type);
+      const auto number = [&](int value, int bytes) {
+        std::string out(static_cast<std::size_t>(bytes), '\0');
+        out[static_cast<std::size_t>(little ? 0 : bytes - 1)] = static_cast<char>(value);
+        return out;
+      };
+      const std::string value = type == 1   ? std::string("\x06\0\0\0", 4)
+                                : type == 3 ? number(6, 2) + std::string(2, '\0')
+                                            : number(6, 4);
+      const std::string exif = std::string("Exif\0\0", 6) + (little ? "II" : "MM") + number(42, 2) +
+                               number(8, 4) + number(1, 2) +
+                               (little ? std::string("\x12\x01") : std::string("\x01\x12")) +
+                               number(type, 2) + number(1, 4) + value + std::string(4, '\0');
+      CHECK(run(wick::decode({.orient = true}), with_jpeg_segment(whole, 0xE1, exif)).width() == 4);
+    }
   }
 }
 

@@ -34,7 +34,11 @@ inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
       const std::size_t entry = directory + 2 + 12 * i;
       if (entry >= tiff.size()) return 1;
       if (two(entry) != 0x0112) continue;
-      const std::uint32_t value = two(entry + 8);
+      const std::uint32_t type = two(entry + 2);  // SHORT; of some writers BYTE or (S)LONG
+      const std::uint32_t value = type == 1                ? byte_at(tiff, entry + 8)
+                                  : type != 4 && type != 9 ? two(entry + 8)
+                                  : little                 ? little32(tiff, entry + 8)
+                                                           : big32(tiff, entry + 8);
       return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
     }
     return 1;
