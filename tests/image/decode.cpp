@@ -202,6 +202,49 @@ TEST_CASE("a picture that is turned comes out in the numbers that were asked for
   }
 }
 
+namespace {
+
+/// Of files that begin with "HUGE": there's no memory for them.
+bool probe_huge(std::span<const std::byte> encoded, wick::picture_info& info) {
+  if (encoded.size() < 4 || std::memcmp(encoded.data(), "HUGE", 4) != 0) return false;
+  info.format = "HUGE";
+  info.width = 12'000;
+  info.height = 11'000;
+  info.channels = 3;
+  return true;
+}
+wick::decoded_picture decode_huge(std::span<const std::byte>, const wick::picture_info&,
+                                  const wick::decode_request&) {
+  throw std::bad_alloc();
+}
+constexpr wick::codec huge_codec{"huge", &probe_huge, nullptr, &decode_huge, nullptr, nullptr};
+
+}  // namespace
+
+TEST_CASE("memory that runs out while an image is decoded is an error of decode() that names its size") {
+  wick::codecs().add(huge_codec);
+  const encoded_pictures source{.files = {"HUGE"}};
+  const auto failure = [&](auto&& pipeline) {
+    wick::loader l(pipeline, {.workers = 1, .on_error = wick::on_error::skip});
+    l.epoch(0);
+    while (l.next()) {
+    }
+    REQUIRE(l.failure_log().total() == 1);
+    return l.failure_log().entries().front();
+  };
+  const auto check = [&](const wick::failure_log_entry& e) {
+    CHECK(e.stage == "decode");
+    CHECK(e.kind == wick::error_kind::memory);
+    CHECK(contains(e.text, "no memory for an image of 12000 x 11000 px", "loader_options::workers",
+                   "max_pixels"));
+  };
+  check(failure(source | wick::decode() | wick::resize(8, 8) | wick::array_batch(1)));
+  check(failure(source | wick::decode() | wick::resize(8, 8) |
+                wick::normalize({0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}) | wick::array_batch(1)));
+  check(failure(source | wick::decode() |
+                wick::map("look", [](wick::sample<wick::image> s) { return s.data.width(); })));
+}
+
 TEST_CASE("an EXIF orientation counts whatever its type and byte order") {
   const std::string whole = encode_jpeg(photo(8, 4));
   for (const bool little : {true, false}) {

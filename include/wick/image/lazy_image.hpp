@@ -136,6 +136,7 @@ class lazy_image {
   void write_to(slot to) const;
 
  private:
+  void write_pixels_to(slot to) const;
   const image& decoded() const noexcept { return shared_ ? shared_->levels : decoded_; }
   const detail::wide_rows& wide() const noexcept { return shared_ ? shared_->wide : wide_; }
   /// These pixels in place of those, nothing planned.

@@ -2,8 +2,10 @@
 /// Errors, in words that say where, what is wrong and what to do.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,8 +20,6 @@ class error : public std::runtime_error {
 
 namespace detail {
 
-/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
-/// Messages name the stage that it belongs to.
 /// A base of errors that say nothing about the sample: a disk, a server, or the machine failed just now.
 class passing_failure {
  public:
@@ -30,6 +30,8 @@ class passing_error : public error, public passing_failure {
   using error::error;
 };
 
+/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
+/// Messages name the stage that it belongs to.
 class late_error : public error {
  public:
   late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
@@ -37,6 +39,21 @@ class late_error : public error {
 
  private:
   std::string stage_;
+};
+
+/// Memory ran out in a stage. Takes none itself.
+class out_of_memory : public std::bad_alloc {
+ public:
+  /// \param stage  a literal
+  out_of_memory(const char* stage, const char* text) noexcept : stage_(stage) {
+    for (std::size_t i = 0; i + 1 < sizeof text_ && text[i] != '\0'; ++i) text_[i] = text[i];
+  }
+  const char* stage() const noexcept { return stage_; }
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  const char* stage_;
+  char text_[224] = {};
 };
 
 }  // namespace detail

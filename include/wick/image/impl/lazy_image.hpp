@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -156,7 +158,48 @@ void lazy_image::erase(const detail::erased_numbers& what) {
   erased_.push_back(what);
 }
 
+namespace {
+
+/// In a handler of std::bad_alloc.
+[[noreturn]] void rethrow_as_decode(const picture_info& info) {
+  try {
+    throw;
+  } catch (const detail::out_of_memory&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    char text[192];
+    std::snprintf(text, sizeof text,
+                  "no memory for an image of %lld x %lld px, which takes up to 16 bytes a pixel; lower "
+                  "loader_options::workers, or refuse such images by decode({.max_pixels})",
+                  static_cast<long long>(info.width), static_cast<long long>(info.height));
+    throw detail::out_of_memory("decode", text);
+  }
+}
+
+/// What only decoding shows is still decode()'s.
+template <class F>
+decltype(auto) as_decode(const picture_info& info, F&& f) {
+  try {
+    return f();
+  } catch (const error& e) {
+    throw detail::late_error("decode", e.what());
+  } catch (const std::bad_alloc&) {
+    rethrow_as_decode(info);
+  }
+}
+
+}  // namespace
+
 void lazy_image::write_to(slot to) const {
+  if (encoded_.empty()) return write_pixels_to(to);
+  try {
+    write_pixels_to(to);
+  } catch (const std::bad_alloc&) {
+    rethrow_as_decode(info_);
+  }
+}
+
+void lazy_image::write_pixels_to(slot to) const {
   if (as_.wide) {
     const detail::wide_rows out = render_wide();
     detail::write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_),
@@ -236,11 +279,7 @@ void lazy_image::render_to(const detail::picture_target& to, detail::level_map* 
   if (encoded_.empty()) {
     detail::resample(decoded().view(), plan_, to);
   } else {
-    try {
-      decode_to(to, timer);
-    } catch (const error& e) {  // what only decoding shows is still decode()'s
-      throw detail::late_error("decode", e.what());
-    }
+    as_decode(info_, [&] { decode_to(to, timer); });
   }
   if (op_count_ == 0) return;
   timer.next(slot_phase::color);
@@ -310,13 +349,10 @@ detail::wide_rows lazy_image::render_wide() const {
   if (encoded_.empty()) return detail::resample_wide(wide(), scratch);
   timer.next(slot_phase::decode);
   const int low = scratch.rows.low(), high = scratch.rows.high();
-  detail::wide_rows got;
-  try {
-    got = info_.decoder->decode_wide(encoded_.span(), info_,
-                                     {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
-  } catch (const error& e) {
-    throw detail::late_error("decode", e.what());
-  }
+  const detail::wide_rows got = as_decode(info_, [&] {
+    return info_.decoder->decode_wide(encoded_.span(), info_,
+                                      {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
+  });
   if (got.channels != channels_ || got.width != info_.width || got.top > low || got.top + got.height < high) {
     throw error(std::string(info_.decoder->name) +
                 " gave less of the picture than it was asked for; report it to the codec's author");

@@ -43,6 +43,8 @@ decltype(auto) decoding(F&& f) {
     return f();
   } catch (const detail::late_error& e) {
     throw detail::late_error("decode_mask", e.what());
+  } catch (const detail::out_of_memory& e) {
+    throw detail::out_of_memory("decode_mask", e.what());
   }
 }
 

@@ -62,6 +62,8 @@ std::string run_settings::stage_of(const failure& f) const {
     std::rethrow_exception(f.cause);
   } catch (const late_error& e) {
     return e.stage();
+  } catch (const out_of_memory& e) {
+    return e.stage();
   } catch (const quarantined_sample&) {
     return bad.stage_of(f.to_blame());
   } catch (...) {

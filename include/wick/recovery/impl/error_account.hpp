@@ -48,6 +48,9 @@ void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
     is(error_kind::data, e.what());
   } catch (const std::system_error& e) {
     is(error_kind::system, e.what());
+  } catch (const out_of_memory& e) {
+    is(error_kind::memory, e.what());
+    to.stage = e.stage();
   } catch (const std::bad_alloc& e) {
     is(error_kind::memory, e.what());
   } catch (const std::exception& e) {
