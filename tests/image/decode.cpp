@@ -12,6 +12,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include "../support/pillow.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/loader/loader.hpp>
@@ -27,6 +28,7 @@ static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::stage_kin
 
 using namespace wick_test;
 using wick::color;
+using wick::image;
 
 namespace {
 
@@ -243,6 +245,33 @@ TEST_CASE("memory that runs out while an image is decoded is an error of decode(
                 wick::normalize({0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}) | wick::array_batch(1)));
   check(failure(source | wick::decode() |
                 wick::map("look", [](wick::sample<wick::image> s) { return s.data.width(); })));
+}
+
+TEST_CASE("a color JPEG in gray is its stored luminance, and grayscale() gives Pillow's convert(\"L\")") {
+  pillow with;
+  std::vector<std::string> files;
+  for (const int quality : {1, 50, 90}) {
+    files.push_back(encode_jpeg(photo(64, 48), quality));
+    const std::string name = with.write("q" + std::to_string(quality), files.back());
+    with.job("load_drafted " + name + " " + name + "_stored L");
+    with.job("load " + name + " " + name + "_converted L");
+  }
+  if (!with.run()) return;
+  std::size_t i = 0;
+  for (const std::string quality : {"q1", "q50", "q90"}) {
+    CAPTURE(quality);
+    const auto greatest = [&](const image& got, const char* other) {
+      const image expected = with.pixels(quality + other, 64, 48, 1);
+      int most = 0;
+      for (std::size_t p = 0; p < got.pixels().size(); ++p)
+        most = std::max(most, std::abs(got.pixels()[p] - expected.pixels()[p]));
+      return most;
+    };
+    CHECK(greatest(run(wick::decode({.mode = color::gray}), files[i]).pixels(), "_stored") == 0);
+    wick::lazy_image colors = run(wick::decode(), files[i++]);
+    colors.make_gray(1);
+    CHECK(greatest(std::move(colors).pixels(), "_converted") <= 1);
+  }
 }
 
 TEST_CASE("an EXIF orientation counts whatever its type and byte order") {

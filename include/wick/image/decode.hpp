@@ -20,13 +20,16 @@
 
 namespace wick::inline v0_1 {
 
-/// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
-/// not blended.
+/// The channels that a decoded image has. Conversions are those of Pillow's convert(), but for `gray` of a
+/// color JPEG; alpha is dropped, not blended.
 enum class color : std::uint8_t {
   unchanged,  ///< those that are stored
-  gray,       ///< one channel
-  rgb,        ///< three channels
-  rgba,       ///< four channels; opaque where none is stored
+  /// One channel. Of a color JPEG it's the stored luminance, as Pillow's draft("L") gives it, and the colors
+  /// are never computed. Pillow's convert("L") goes by RGB, which was clipped to 0 to 255: it may differ by 8
+  /// levels at quality 90, and by more below. `decode() | grayscale()` is within a level of that.
+  gray,
+  rgb,   ///< three channels
+  rgba,  ///< four channels; opaque where none is stored
   /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a gray
   /// PNG's levels, of few bits too, as they are. They are never blended: a resize must be `nearest`.
   index,
