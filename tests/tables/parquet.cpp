@@ -689,3 +689,38 @@ TEST_CASE("a loader is destroyed at any moment of its epoch") {
     for (int taken = 0; taken < 20 * round; ++taken) CHECK(l.next());
   }
 }
+
+TEST_CASE("a row group may have more than 2 GiB of bytes, also in a struct") {
+  const temp_dir dir;
+  if (!run_python("pyarrow, pyarrow.parquet", dir, R"(
+import pyarrow as pa, pyarrow.parquet as pq
+def part(first): return pa.array([None if i == 7 else bytes([i % 5]) * (2**20 + i % 3) for i in range(first, first + 550)], pa.binary())
+parts = [part(550 * p) for p in range(4)]
+pq.write_table(pa.table({'image': pa.chunked_array(parts)}), 'flat.parquet', store_schema=False,
+               dictionary_pagesize_limit=2**30, row_group_size=2**20)
+structs = [pa.StructArray.from_arrays([p, pa.array(['n'] * len(p))], ['bytes', 'path']) for p in parts]
+pq.write_table(pa.table({'image': pa.chunked_array(structs)}), 'nested.parquet', store_schema=False,
+               dictionary_pagesize_limit=2**30, row_group_size=2**20)
+)"))
+    return;
+  for (const auto& [file, column] : {std::pair{"flat.parquet", "image"}, {"nested.parquet", "image.bytes"}}) {
+    CAPTURE(file);
+    const wick::parquet<wick::bytes> source((dir.path() / file).string(), {column});
+    REQUIRE(source.size() == 2200);
+    wick::context c({});
+    for (const std::uint64_t row : {0u, 1u, 549u, 550u, 2047u, 2048u, 2199u}) {
+      auto reading = wick::read()(source.at(row), c);
+      static_cast<void>(reading.await_ready());
+      const wick::bytes got = reading.await_resume();
+      CHECK(got.size() == (std::size_t{1} << 20) + row % 3);
+      CHECK(got.text().front() == static_cast<char>(row % 5));
+      CHECK(got.text().back() == static_cast<char>(row % 5));
+    }
+    CHECK(contains(message_of([&] {
+                     auto reading = wick::read()(source.at(7), c);
+                     static_cast<void>(reading.await_ready());
+                     return reading.await_resume().size();
+                   }),
+                   "null"));
+  }
+}

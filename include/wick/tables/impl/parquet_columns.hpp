@@ -7,6 +7,7 @@
 #include <arrow/util/byte_size.h>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,10 +30,49 @@ struct parquet_group {
 
 namespace with_arrow {
 
-std::shared_ptr<arrow::Array> in_one(const arrow::ChunkedArray& chunks) {
-  if (chunks.num_chunks() == 1) return chunks.chunk(0);
-  if (chunks.num_chunks() == 0) return require(arrow::MakeEmptyArray(chunks.type()));
-  return require(arrow::Concatenate(chunks.chunks()));
+/// Texts or bytes of more than 2 GiB, for which Arrow's types of 32-bit offsets are too small. Takes the
+/// chunks, of which each goes when its bytes are copied. Null for chunks that aren't such.
+std::shared_ptr<arrow::Array> in_one_large(std::vector<std::shared_ptr<arrow::Array>>& chunks,
+                                           arrow::MemoryPool& memory) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  std::int64_t rows = 0, bytes = 0;
+  for (std::shared_ptr<arrow::Array>& chunk : chunks) {
+    for (;;) {  // on the way down to the bytes, as far as there are no lists
+      if (chunk->type_id() == arrow::Type::EXTENSION)
+        chunk = static_cast<const arrow::ExtensionArray&>(*chunk).storage();
+      else if (chunk->type_id() == arrow::Type::STRUCT && chunk->num_fields() == 1)
+        chunk = require(static_cast<const arrow::StructArray&>(*chunk).GetFlattenedField(0));
+      else
+        break;
+    }
+    if (chunk->type_id() != arrow::Type::BINARY && chunk->type_id() != arrow::Type::STRING) return nullptr;
+    require(chunk->Validate());
+    rows += chunk->length();
+    bytes += static_cast<const arrow::BinaryArray&>(*chunk).total_values_length();
+  }
+  if (bytes <= most) return nullptr;
+  arrow::LargeBinaryBuilder all(&memory);
+  require(all.Reserve(rows));
+  require(all.ReserveData(bytes));
+  for (std::shared_ptr<arrow::Array>& chunk : chunks) {
+    const auto& texts = static_cast<const arrow::BinaryArray&>(*chunk);
+    for (std::int64_t i = 0; i < texts.length(); ++i) {
+      if (texts.IsNull(i))
+        all.UnsafeAppendNull();
+      else
+        all.UnsafeAppend(texts.GetView(i));
+    }
+    chunk.reset();
+  }
+  return require(all.Finish());
+}
+
+std::shared_ptr<arrow::Array> in_one(std::shared_ptr<arrow::ChunkedArray> column, arrow::MemoryPool& memory) {
+  if (column->num_chunks() == 1) return column->chunk(0);
+  if (column->num_chunks() == 0) return require(arrow::MakeEmptyArray(column->type()));
+  std::vector<std::shared_ptr<arrow::Array>> chunks = column->chunks();
+  if (std::shared_ptr<arrow::Array> large = in_one_large(chunks, memory)) return large;
+  return require(arrow::Concatenate(column->chunks()));
 }
 
 std::shared_ptr<arrow::Array> without_dictionary(const arrow::DictionaryArray& from) {
@@ -147,7 +187,7 @@ class column_maker {
     parquet_column out;
     std::byte* joined = nullptr;
     for (std::size_t part = 0; part < parts.size(); ++part) {
-      descent down{in_one(*parts[part]), rows_};
+      descent down{in_one(parts[part], memory_), rows_};
       require(down.at->Validate());
       if (static_cast<std::size_t>(down.at->length()) != rows_) {
         throw error("a column has " + std::to_string(down.at->length()) + " rows, and the footer says " +

@@ -142,10 +142,31 @@ std::unique_ptr<parquet::arrow::FileReader> reader_of(const std::shared_ptr<coun
 template <class Reader>
 std::shared_ptr<arrow::ChunkedArray> read_column(Reader& reader, int group, int leaf) {
   std::shared_ptr<arrow::Table> table;
-  if constexpr (requires { reader.ReadRowGroup(group, std::vector<int>{leaf}).ok(); })
-    table = require(reader.ReadRowGroup(group, std::vector<int>{leaf}));
-  else
-    require(reader.ReadRowGroup(group, std::vector<int>{leaf}, &table));
+  arrow::Status status;
+  if constexpr (requires { reader.ReadRowGroup(group, std::vector<int>{leaf}).ok(); }) {
+    auto read = reader.ReadRowGroup(group, std::vector<int>{leaf});
+    status = read.status();
+    if (read.ok()) table = std::move(read).ValueUnsafe();
+  } else {
+    status = reader.ReadRowGroup(group, std::vector<int>{leaf}, &table);
+  }
+  if (status.IsNotImplemented()) {
+    // Within a struct Arrow reads no more than 2 GiB of texts or bytes at a time: then some rows at a time.
+    reader.set_batch_size(256);
+    std::shared_ptr<arrow::RecordBatchReader> batches;
+    if constexpr (requires {
+                    reader.GetRecordBatchReader(std::vector<int>{group}, std::vector<int>{leaf}).ok();
+                  }) {
+      auto made = reader.GetRecordBatchReader(std::vector<int>{group}, std::vector<int>{leaf});
+      if (made.ok()) batches = std::move(made).ValueUnsafe();
+    } else {
+      std::unique_ptr<arrow::RecordBatchReader> made;
+      if (reader.GetRecordBatchReader(std::vector<int>{group}, std::vector<int>{leaf}, &made).ok())
+        batches = std::move(made);
+    }
+    if (batches != nullptr) status = batches->ToTable().Value(&table);
+  }
+  require(status);
   if (table->num_columns() != 1) throw error("a column is not there; the file is damaged");
   return table->column(0);
 }
