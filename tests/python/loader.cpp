@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nanobind/nanobind.h>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,16 @@ auto noise(std::int64_t count, std::size_t batch) {
          wick::array_batch(batch);
 }
 using noise_batch = decltype(wick::loader(noise(1, 1)))::value_type;
+
+/// Numbers whose fingerprint takes until the gate is open.
+struct slow_to_hash {
+  std::uint64_t size() const { return 12; }
+  std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }
+  std::uint64_t fingerprint() const {
+    while (!gate_is_open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return 7;
+  }
+};
 
 struct stages {
   static wick::task<std::int64_t> wait(std::int64_t i, wick::context& context) {
@@ -81,6 +92,8 @@ void wick_bridge::add_running(nb::module_& m) {
 
   wick::python::add_loader(
       m, "gated", [] { return numbers(12) | wick::map("wait", &stages::wait) | wick::array_batch(4); });
+  wick::python::add_loader(m, "slow_to_hash",
+                           [] { return wick::from(slow_to_hash{}) | wick::array_batch(4); });
   m.def("open_gate", [](bool open) { gate_is_open = open; });
   wick::python::add_loader(
       m, "failing",

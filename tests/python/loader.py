@@ -243,6 +243,14 @@ class Threads(unittest.TestCase):
         self.assertGreaterEqual(time.monotonic() - begun, 0.25)
         opener.join()
 
+    def test_the_gil_is_free_while_a_state_is_made(self):
+        loader = wick_bridge.slow_to_hash(tensors="numpy")
+        opener = threading.Timer(0.3, wick_bridge.open_gate, (True,))
+        opener.start()
+        self.assertGreater(len(loader.state()), 0)  # would never end with the GIL
+        opener.join()
+        self.assertIn("samples", loader.report().to_json())
+
     def test_two_threads(self):
         batches = iter(wick_bridge.gated(tensors="numpy"))
         found, refused = [], threading.Event()

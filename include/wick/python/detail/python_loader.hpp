@@ -188,6 +188,7 @@ class typed_python_loader final : public python_loader {
   }
   std::vector<std::byte> state() const override {
     const python_user::hold mine(user_, "state()");
+    const nanobind::gil_scoped_release released;
     return loader_.state();
   }
   void load_state(std::span<const std::byte> bytes) override {
@@ -197,10 +198,12 @@ class typed_python_loader final : public python_loader {
   }
   wick::report report() override {
     const python_user::hold mine(user_, "report()");
+    const nanobind::gil_scoped_release released;
     return loader_.report();
   }
   std::vector<failure_log_entry> failures() const override {
     const python_user::hold mine(user_, "failures");
+    const nanobind::gil_scoped_release released;
     return loader_.failure_log().entries();
   }
   void write_quarantine(const std::string& path) const override {
@@ -210,14 +213,17 @@ class typed_python_loader final : public python_loader {
   }
   epoch_fingerprint fingerprint(std::uint64_t epoch) const override {
     const python_user::hold mine(user_, "fingerprint()");
+    const nanobind::gil_scoped_release released;
     return loader_.fingerprint(epoch);
   }
   void trace(const std::string& path) override {
     const python_user::hold mine(user_, "trace()");
+    const nanobind::gil_scoped_release released;
     loader_.trace(path);
   }
   void stop_trace() override {
     const python_user::hold mine(user_, "stop_trace()");
+    const nanobind::gil_scoped_release released;
     loader_.stop_trace();
   }
 
