@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <mutex>
+#include <signal.h>
 #include <string>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -23,6 +25,7 @@
 #include "support/eventually.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
+#include "support/sanitized.hpp"
 #include "support/temp_dir.hpp"
 #include "support/work_for.hpp"
 #include <wick/async/async_mutex.hpp>
@@ -751,6 +754,48 @@ TEST_CASE("a loader that is destroyed during a message waits for its end; refres
     other.join();
   }
 }
+
+#ifndef WICK_TEST_TSAN
+TEST_CASE("a process that was stopped for longer than hang_after has no message for that") {
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    std::atomic<int> messages{0};
+    std::atomic<bool> open{false};
+    const auto wait = [&open](cell i) {
+      while (!open) std::this_thread::sleep_for(1ms);
+      return i;
+    };
+    int status = 1;
+    {
+      wick::loader l(numbers{4} | wick::map("wait", wait) | wick::array_batch(4),
+                     {.workers = 1, .hang_after = 2s, .on_hang = [&](const std::string&) { ++messages; }});
+      std::thread opener([&] {
+        static_cast<void>(::write(ready[1], "x", 1));
+        for (int i = 0; i < 100; ++i)
+          std::this_thread::sleep_for(10ms);  // a second of the process's own time
+        open = true;
+      });
+      status = l.next() && messages == 0 ? 0 : 1;
+      opener.join();
+    }
+    ::_exit(status);
+  }
+  char byte = 0;
+  REQUIRE(::read(ready[0], &byte, 1) == 1);
+  std::this_thread::sleep_for(300ms);
+  REQUIRE(::kill(child, SIGSTOP) == 0);
+  std::this_thread::sleep_for(4s);  // longer than hang_after
+  REQUIRE(::kill(child, SIGCONT) == 0);
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+#endif
 
 TEST_CASE("loaders that come and go in the middle of waits and messages") {
   std::atomic<int> messages{0};

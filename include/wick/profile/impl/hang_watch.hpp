@@ -24,10 +24,23 @@ struct hang_watch::state : timer {
   std::mutex mutex;  // of what follows
   condition changed;
   bool queued = false, stopping = false;
-  bool telling = false;    // the thread is at work
-  std::uint64_t last = 0;  // the wait of the last message
+  bool telling = false;              // the thread is at work
+  std::uint64_t last = 0;            // the wait of the last message
+  std::uint64_t of_wait = 0;         // the wait that `ran` is of
+  std::chrono::nanoseconds ran{};    // how long it has lasted while the process ran
+  std::chrono::nanoseconds asked{};  // the time from the last look to the next
+  timer::clock::time_point looked{};
   std::thread teller;
 };
+
+namespace {
+
+/// The time between two looks: short enough to see that the process was stopped.
+std::chrono::nanoseconds time_between_looks(std::chrono::nanoseconds after) noexcept {
+  return std::max<std::chrono::nanoseconds>(after / 8, std::chrono::milliseconds(1));
+}
+
+}  // namespace
 
 hang_watch::hang_watch(executor& on, hang_view of, std::chrono::nanoseconds after, hang_handler tell)
     : on_(on),
@@ -72,10 +85,12 @@ void hang_watch::start() noexcept {
   starts_ = false;
   if (on_.forked()) return;
   const std::lock_guard lock(state_->mutex);
-  set_timer(after_);
+  state_->looked = timer::clock::now();
+  set_timer(time_between_looks(after_));
 }
 
 void hang_watch::set_timer(std::chrono::nanoseconds in) noexcept {
+  state_->asked = in;
   state_->due = timer::clock::now() + in;
   state_->place = timer::unseen;
   try {
@@ -91,11 +106,20 @@ void hang_watch::come_round(bool on_time) noexcept {
   s.queued = false;
   if (!on_time || s.stopping) return s.changed.notify_all();
   const std::uint64_t since = since_.load(std::memory_order_acquire);
-  std::chrono::nanoseconds next = after_;
-  if (since != 0 && since != s.last && !s.telling) {
+  // A look that comes much too late means that the process was stopped, and that isn't the loader's fault.
+  const timer::clock::time_point now = timer::clock::now();
+  std::chrono::nanoseconds elapsed = now - std::exchange(s.looked, now);
+  if (elapsed > s.asked + std::chrono::seconds(1)) elapsed = s.asked;
+  if (since == std::exchange(s.of_wait, since)) {
+    s.ran += elapsed;
+  } else {
     const auto so_far = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * waited(since)));
-    if (so_far < after_) {
-      next = after_ - so_far;
+    s.ran = std::min(so_far, elapsed);
+  }
+  std::chrono::nanoseconds next = time_between_looks(after_);
+  if (since != 0 && since != s.last && !s.telling) {
+    if (s.ran < after_) {
+      next = std::min(after_ - s.ran, time_between_looks(after_));
     } else {
       try {
         if (s.teller.joinable()) s.teller.join();  // it has ended
