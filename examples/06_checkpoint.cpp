@@ -75,25 +75,27 @@ int main(int argc, char** argv) try {
     load(checkpoint, model, optimizer, train);
     std::cout << "resumes in epoch " << train.current_epoch() << "\n";
   }
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
 
   for (std::uint64_t epoch = train.current_epoch(); epoch < static_cast<std::uint64_t>(args["epochs"]);
        ++epoch) {
     double sum = 0;
     std::int64_t steps = 0;
-    for (auto& batch : train.epoch(epoch)) {  // the epoch of a loaded state resumes where the state stands
-      optimizer.zero_grad();
-      const auto loss = torch::nn::functional::cross_entropy(model->forward(batch.data), batch.target);
-      loss.backward();
-      optimizer.step();
-      sum += loss.item<double>();
-      if (++steps == 1) std::cout << "epoch " << epoch << " is under way" << std::endl;
-      if (interrupted) {
-        save(checkpoint, model, optimizer, train);
-        std::cout << "interrupted: " << checkpoint.string()
-                  << " is written; run the same command to resume\n";
-        return 0;
+    train.epoch(epoch);  // the epoch of a loaded state resumes where the state stands
+    try {
+      while (auto batch = train.next([] { return !interrupted; })) {
+        optimizer.zero_grad();
+        const auto loss = torch::nn::functional::cross_entropy(model->forward(batch->data), batch->target);
+        loss.backward();
+        optimizer.step();
+        sum += loss.item<double>();
+        if (++steps == 1) std::cout << "epoch " << epoch << " is under way" << std::endl;
+        if (interrupted) throw wick::cancelled();
       }
+    } catch (const wick::cancelled&) {  // after a step, or while the loader waits for a batch
+      save(checkpoint, model, optimizer, train);
+      std::cout << "interrupted: " << checkpoint.string() << " is written; run the same command to resume\n";
+      return 0;
     }
     std::cout << "epoch " << epoch << ": loss " << sum / static_cast<double>(steps) << " over " << steps
               << " steps\n";
