@@ -212,3 +212,31 @@ TEST_CASE("names with line breaks, blanks and bytes that are no UTF-8 are kept a
   CHECK(std::string(source.at(0).data.path) == (dir / "a b\n/x\xFFy\n.jpg").string());
   CHECK(contains(source.key(0), "a b\\x0a/x\xFFy\\x0a.jpg"));
 }
+
+TEST_CASE("a link back to the folder of all classes, or above it, is not followed") {
+  const temp_dir dir;
+  dir.write("root/a/1.jpg");
+  dir.write("root/b/2.jpg");
+  dir.write("root/b/deep/3.jpg");
+  const list wanted{{"a/1.jpg", 0}, {"b/2.jpg", 1}, {"b/deep/3.jpg", 1}};
+  const fs::path root = dir / "root";
+  for (const fs::path& to : {fs::path(".."), fs::path("../.."), root, dir.path(), fs::path("/")}) {
+    for (const char* at : {"b/up", "b/deep/up"}) {
+      fs::create_directory_symlink(to, root / at);
+      CHECK(all(wick::image_folder(root), root) == wanted);
+      CHECK(all(wick::image_folder(root.string() + "//"), root) == wanted);
+      CHECK(wick::files(root / "**/*.jpg").size() == 3);
+      fs::remove(root / at);
+    }
+  }
+  // A class that lies elsewhere has two folders above it.
+  const temp_dir elsewhere;
+  elsewhere.write("all/c/4.jpg");
+  elsewhere.write("all/d/5.jpg");
+  fs::create_directory_symlink(elsewhere / "all/c", root / "c");
+  fs::create_directory_symlink("..", elsewhere / "all/c/up");
+  fs::create_directory_symlink(root, elsewhere / "all/c/root");
+  list with_c = wanted;
+  with_c.emplace_back("c/4.jpg", 2);
+  CHECK(all(wick::image_folder(root), root) == with_c);
+}

@@ -29,7 +29,8 @@ bool has_extension(std::string_view name, const std::vector<std::string>& extens
 ///
 /// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
 /// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
-/// kinds of link are not followed: one back to a folder above it (a circle), and, inside of what a link led
+/// kinds of link are not followed: one back to a folder above it (a circle, also where that lies above the
+/// folder that the walk begins with), and, inside of what a link led
 /// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
 class folder_walk {
  public:
@@ -47,6 +48,9 @@ class folder_walk {
   };
 
   void visit(const std::string& folder, bool inside_a_link);
+  /// Adds a folder to those above, and all that it lies in.
+  void note(const std::string& folder);
+  void note_above(std::string folder);
 
   std::string who_;
   bool (*wanted_)(std::string_view, const void*);
@@ -61,6 +65,16 @@ std::vector<folder_files> folder_walk::run(const std::string& start) {
   found_.clear();
   listed_.clear();
   above_.clear();
+  // Above a link there are two: the folder that it is in, and that which it leads to.
+  const std::size_t slash = start.find_last_not_of('/') == std::string::npos
+                                ? std::string::npos
+                                : start.rfind('/', start.find_last_not_of('/'));
+  note_above(start.empty() ? "." : start);
+  if (!start.empty()) {
+    const std::string in = slash == std::string::npos ? "." : start.substr(0, slash + 1);
+    note(in);
+    note_above(in);
+  }
   visit(start, false);
   // Those that fewer links lead to come first, each row by name: which of several links is the one that is
   // followed does not depend on the order in which the file system lists them.
@@ -77,6 +91,21 @@ std::vector<folder_files> folder_walk::run(const std::string& start) {
     }
   }
   return std::move(found_);
+}
+
+void folder_walk::note(const std::string& folder) {
+  struct ::stat status {};
+  if (::stat(folder.c_str(), &status) == 0) above_.push_back({status.st_dev, status.st_ino});
+}
+
+void folder_walk::note_above(std::string folder) {
+  constexpr std::size_t deepest = 1000;
+  for (std::size_t i = 0; i < deepest; ++i) {
+    const std::size_t before = above_.size();
+    note(folder += "/..");
+    // The root is its own parent.
+    if (above_.size() == before || (before != 0 && above_[before] == above_[before - 1] && i != 0)) return;
+  }
 }
 
 void folder_walk::visit(const std::string& folder, bool inside_a_link) {
