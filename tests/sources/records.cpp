@@ -16,6 +16,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/sampling/order.hpp>
+#include <wick/sources/decode_raw.hpp>
+#include <wick/sources/file_windows.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/records.hpp>
 #include <wick/transforms/flip.hpp>
@@ -216,4 +218,35 @@ TEST_CASE("a file that shrinks or is written to while it is trained on is an err
   std::string text;
   for (int i = 0; i < 999 && text.empty(); ++i) text = message_of([&] { return l.next(); });
   CHECK(contains(text, "games-0.bin, record", "read"));
+}
+
+TEST_CASE("a file that is compressed or in another format is no records, though its size fits") {
+  const temp_dir dir;
+  const std::string packed = "BZh91AY&SY" + std::string(22, 'x');
+  const wick::files file({dir.write("a.bin", packed).string()});
+  const auto said = [&](const wick::records_options& options) {
+    return message_of([&] { return wick::records(file, 16, options); });
+  };
+  CHECK(contains(said({}), "a.bin: records: is compressed with bzip2", "bunzip2", ".raw = true"));
+  CHECK(contains(said({.header = 16}), "is compressed with bzip2"));
+  CHECK(said({.raw = true}).empty());
+  CHECK(contains(message_of([&] { return wick::in_memory<position>(file); }), "is compressed with bzip2"));
+  CHECK(contains(message_of([&] { return wick::windows(file, {.row_bytes = 16}, 1); }),
+                 "a.bin: windows: is compressed with bzip2"));
+  CHECK(message_of([&] { return wick::windows(file, {.row_bytes = 16, .raw = true}, 1); }).empty());
+  const wick::files bmp({dir.write("b.bmp", std::string("GIF89a") + std::string(26, 'x')).string()});
+  CHECK(contains(message_of([&] { return wick::records(bmp, 16); }), "b.bmp: records: is a GIF"));
+  CHECK(message_of([&] { return wick::records(bmp, 16, {.header = 16}); }).empty());
+}
+
+TEST_CASE("samples of files that are compressed are no numbers, though their size fits") {
+  const temp_dir dir;
+  const wick::files file({dir.write("a.bin", "BZh91AY&SY" + std::string(6, 'x')).string()});
+  wick::loader raw(file | wick::read() | wick::decode_raw<float>({4}) | wick::array_batch(1));
+  CHECK(contains(message_of([&] { return raw.next(); }), "a.bin: decode_raw: is compressed with bzip2"));
+  wick::loader record(file | wick::read() | wick::decode_struct<position>() | wick::array_batch(1));
+  CHECK(
+      contains(message_of([&] { return record.next(); }), "a.bin: decode_struct: is compressed with bzip2"));
+  wick::loader other(file | wick::read() | wick::decode_raw<float>({5}) | wick::array_batch(1));
+  CHECK(contains(message_of([&] { return other.next(); }), "16 bytes", "is compressed with bzip2"));
 }

@@ -152,7 +152,7 @@ TEST_CASE("damaged files, cut off ones and others are refused by name and place"
     CHECK(
         contains(message(endless), "record 0", length >> 63 == 0 ? "cut off" : "a length that no file has"));
   }
-  CHECK(contains(message("\x1F\x8B\x08" + std::string(40, 'x')), "compressed by gzip"));
+  CHECK(contains(message("\x1F\x8B\x08" + std::string(40, 'x')), "compressed with gzip"));
   CHECK(contains(message("a text that is no such file"), "no TFRecord file"));
 }
 

@@ -427,3 +427,18 @@ TEST_CASE("the same lines come in the same batches at any number of workers and 
   for (auto& batch : loader.epoch(3)) CHECK(list(batch.begin(), batch.end()) == wanted[number++]);
   CHECK(number == wanted.size());
 }
+
+TEST_CASE("lines of a web page are read where its name says so, and other formats are named") {
+  const temp_dir dir;
+  const auto said = [&](const char* name, const std::string& content) {
+    const auto path = dir.write(name, content);
+    return message_of([&] { return wick::lines(path); });
+  };
+  const std::string page = "<!doctype html>\n<html>\n";
+  CHECK(contains(said("train.txt", page), "train.txt: lines: is an HTML page", "name it .html"));
+  CHECK(said("train.html", page).empty());
+  CHECK(contains(said("train.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+                 "git lfs pull"));
+  CHECK(contains(said("train.jsonl", "PAR1\x15\4\x15 and more"), "is a Parquet file"));
+  CHECK(contains(said("train.txt", "BZh91AY&SY123"), "is compressed with bzip2"));
+}

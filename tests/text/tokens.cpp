@@ -15,6 +15,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include "../support/python.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/io/read.hpp>
@@ -30,8 +31,10 @@ static_assert(wick::source<wick::detail::array_chunks>);
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 using wick_test::contains;
 using wick_test::message_of;
+using wick_test::run_python;
 using wick_test::temp_dir;
 using ids = std::vector<std::int64_t>;
 struct pair {
@@ -328,4 +331,31 @@ TEST_CASE("chunks come in the same batches at any number of workers and ranks, a
   std::size_t number = 11;
   for (auto& batch : loader.epoch(2)) add(rest, number++, batch);
   CHECK(rest == wanted);
+}
+
+TEST_CASE("a file that is compressed or in another format is no tokens, though its size fits") {
+  const temp_dir dir;
+  const auto said = [&](const std::string& content, const wick::tokens_options& options = {}) {
+    const auto path = dir.write("train.bin", content + std::string(content.size() % 2, ' '));
+    return message_of([&] { return wick::tokens(path, options); });
+  };
+  CHECK(contains(said("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"),
+                 "train.bin: tokens: is a Git LFS pointer", "git lfs pull"));
+  CHECK(contains(said("<!DOCTYPE html><html><body>404</body></html>"), "is an HTML page"));
+  CHECK(contains(said("BZh91AY&SY12345678"), "compressed with bzip2", "set .raw = true"));
+  CHECK(said("BZh91AY&SY12345678", {.raw = true}).empty());
+  CHECK(contains(said("BZh91AY&SY12345678", {.header = 4}), "compressed with bzip2"));
+  CHECK(contains(said("RIFF\x24\0\0\0WAVEfmt "s), "a WAV file"));
+  CHECK(said("RIFF\x24\0\0\0WAVEfmt "s, {.header = 12}).empty());
+  CHECK(said(std::string("\x1F\x8B is a token")).empty());
+  if (run_python("gzip, zlib, array", dir, R"(
+data = array.array('H', [i * i % 5000 for i in range(3000)]).tobytes()
+for name, pack in (('gzip', gzip.compress), ('zlib', zlib.compress)):
+    packed = pack(data)
+    open(name, 'wb').write(packed + b' ' * (len(packed) % 2))
+)")) {
+    CHECK(contains(message_of([&] { return wick::tokens(dir / "gzip"); }), "is compressed with gzip",
+                   "gunzip"));
+    CHECK(contains(message_of([&] { return wick::tokens(dir / "zlib"); }), "is compressed with zlib"));
+  }
 }

@@ -21,6 +21,8 @@ struct file_rows {
   std::uint64_t row_bytes = 0;
   /// Before the first row.
   std::uint64_t header_bytes = 0;
+  /// Reads files that begin like a compressed file, an archive, or a web page, too: their bytes are the data.
+  bool raw = false;
 };
 
 /// Source of file ranges: windows over the rows of files. Made by windows(files(…), …).
@@ -48,8 +50,8 @@ class file_windows {
 /// `windows(files("*.f32"), {.row_bytes = 64}, 64) | read() | decode_raw<float>({64, 16})`. For a target ask
 /// for as many rows more, and take the batch apart: `batch.slice(1, 0, 64)` and `batch.slice(1, 64)` copy
 /// nothing. The files are opened here, once, to see how long they are; one that is changed later is an error
-/// of its windows. \throws wick::error for a length or stride below 1, when a file is missing or has no whole
-/// rows, or when none has a window
+/// of its windows. \throws wick::error for a length or stride below 1, when a file is missing, is
+/// compressed or in another format, or has no whole rows, or when none has a window
 inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
                                     std::int64_t stride = 1) {
   return {of, rows, length, stride};

@@ -28,6 +28,8 @@ namespace wick::inline v0_1 {
 struct records_options {
   std::uint64_t header = 0;  ///< bytes before the first record of each file
   std::uint64_t stride = 0;  ///< bytes from one record to the next; 0: they lie side by side
+  /// Reads files that begin like a compressed file, an archive, or a web page, too: their bytes are the data.
+  bool raw = false;
 };
 
 namespace detail {
@@ -58,15 +60,15 @@ class fixed_records {
   std::shared_ptr<const std::vector<std::uint64_t>> begins_;  // the first record of each file, and the end
 };
 
-/// \throws wick::error
-[[noreturn]] void refuse_struct_size(std::size_t found, std::size_t wanted);
+/// \throws wick::error for bytes of another size, or that are compressed
+void check_struct(const bytes& data, std::size_t wanted);
 
 template <class T>
 class decode_struct_stage {
  public:
   static constexpr stage_traits traits{.name = "decode_struct", .kind = stage_kind::data};
   T operator()(const bytes& data, context&) const {
-    if (data.size() != sizeof(T)) refuse_struct_size(data.size(), sizeof(T));
+    check_struct(data, sizeof(T));
     T out;
     std::memcpy(&out, data.data(), sizeof(T));
     return out;
@@ -77,7 +79,8 @@ class decode_struct_stage {
 
 /// Each record of `bytes` bytes in these files is a sample: `at(i)` is its file range, for read(). The files
 /// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
-/// \throws wick::error when a file is missing, or the bytes behind its header are no whole number of records
+/// \throws wick::error when a file is missing, is compressed or in another format (.npy, a Git LFS pointer,
+/// …), or the bytes behind its header are no whole number of records
 inline detail::fixed_records records(const files& of, std::uint64_t bytes,
                                      const records_options& options = {}) {
   return {of, bytes, options};

@@ -28,6 +28,8 @@ namespace wick::inline v0_1 {
 struct tokens_options {
   /// Bytes before the first token of each file: 1024 in those of llm.c.
   std::uint64_t header = 0;
+  /// Reads files that begin like a compressed file, an archive, or a web page, too: their bytes are tokens.
+  bool raw = false;
 };
 
 /// Options of chunks().
@@ -154,12 +156,13 @@ struct once_read<token_window> {
 /// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
 /// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
 /// stream, in their order, wherever it is cut, and may be on servers, by URL. \throws wick::error when a file
-/// is missing, or is no whole number of tokens
+/// is missing, is compressed or in another format (.npy, a Git LFS pointer, …), or is no whole number of
+/// tokens
 template <detail::token_number T = std::uint16_t, class Paths>
   requires requires(const Paths& p) { files(p); }
 detail::token_files tokens(const Paths& paths, const tokens_options& options = {}) {
   return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
-                                                      options.header)};
+                                                      options.header, options.raw)};
 }
 template <detail::token_number T = std::uint16_t>
 detail::token_files tokens(std::initializer_list<std::string> paths, const tokens_options& options = {}) {

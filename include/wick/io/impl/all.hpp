@@ -5,6 +5,7 @@
 #include <wick/io/impl/cached_read.hpp>
 #include <wick/io/impl/file_extents.hpp>
 #include <wick/io/impl/file_io.hpp>
+#include <wick/io/impl/file_kind.hpp>
 #include <wick/io/impl/file_stamp.hpp>
 #include <wick/io/impl/file_system.hpp>
 #include <wick/io/impl/index_lock.hpp>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <wick/io/detail/endian.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/gzip_file.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
@@ -78,6 +79,11 @@ class idx_file {
     const std::uint64_t got = in_.fill(magic, 4);
     const std::optional<dtype> type = type_of(magic[2]);
     if (got < 4 || magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0) {
+      char start[file_kind::looked_at] = {};
+      const ::ssize_t n = ::pread(opened_.file.get(), start, sizeof start, 0);
+      const file_kind other =
+          kind_of_file({start, static_cast<std::size_t>(std::max<::ssize_t>(n, 0))}, certainty::likely);
+      if (other && !packed_) throw source_error(path_, "idx", other.text());
       static constexpr char digits[] = "0123456789abcdef";
       std::string found;
       for (std::uint64_t i = 0; i < got; ++i) found += {' ', digits[magic[i] >> 4], digits[magic[i] & 15]};

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
@@ -34,6 +36,8 @@ class opened_files {
     /// The bytes from `offset` on, at most `size`. Blocks. Says how many it has. \throws wick::error
     std::size_t read(std::byte* to, std::size_t size, std::uint64_t offset) const;
     const file_stamp& stamp() const noexcept { return stamp_; }
+    /// What its first bytes say that it is. Reads them. \throws wick::error
+    file_kind kind(certainty how) const;
     /// Tells the system that all of it is about to be read, or has been.
     void read_ahead(bool all) const noexcept;
     /// All of it, open as long as this is.
@@ -47,6 +51,9 @@ class opened_files {
   };
   /// \throws wick::error naming the file
   look open(std::size_t file) const;
+  /// For sources whose bytes may be any. \throws wick::error when the file isn't plain bytes after a header
+  /// of this length, but in another format \param option  that says how long the header is, for the message
+  void require_plain(std::size_t file, const look& in, std::uint64_t header, std::string_view option) const;
   /// When it is looked through, file by file. \throws wick::error when it was changed meanwhile
   void keep(look&& looked);
 
@@ -68,6 +75,7 @@ class opened_files {
   bool on_servers_ = false;
   open_shards open_;
   std::vector<file_stamp> stamps_;
+  std::vector<file_kind> remote_kinds_;  // of files on servers; empty: no first byte was asked for
 };
 
 /// Bytes of an open file or an object, from `offset` of it on, at most `size`. Blocks. Says how many it has.

@@ -19,11 +19,13 @@ class row_files {
     std::uint64_t bytes = 0;   ///< of a row
     std::uint64_t stride = 0;  ///< from one row to the next
     std::uint64_t header = 0;  ///< bytes before the first
+    bool raw = false;          ///< files that begin as another format does are data, too
   };
   /// \param who     for messages
   /// \param advice  what to check where a file has no whole rows
+  /// \param option  that says how long the header is
   /// \throws wick::error
-  row_files(const files& of, const form& rows, const char* who, const char* advice);
+  row_files(const files& of, const form& rows, const char* who, const char* advice, const char* option);
 
   const files& paths() const noexcept { return files_.paths(); }
   const opened_files& opened() const noexcept { return files_; }

@@ -81,7 +81,7 @@ class tar_scan {
 
   void check(const tar_header& header, std::uint64_t at);
 
-  [[noreturn]] void not_a_tar(const unsigned char* p) const;
+  [[noreturn]] void not_a_tar();
 
   /// Where the next header lies, once it is sure that the data are there.
   std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what,

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/decode_raw.hpp>
 
@@ -19,8 +20,9 @@ raw_array decode_raw_stage::operator()(bytes data, context&) const {
   if (data.size() != format_->bytes) {
     throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
                 std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
-                "; check the shape, the type and the bytes that were read");
+                "; check the shape, the type and the bytes that were read" + or_another_kind(data.text()));
   }
+  refuse_packed(data.text());
   return {std::move(data), format_};
 }
 

@@ -18,9 +18,9 @@ namespace {
 
 std::shared_ptr<const row_files> look_into(const files& of, const file_rows& rows) {
   if (rows.row_bytes == 0) throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
-  return std::make_shared<const row_files>(of,
-                                           row_files::form{rows.row_bytes, rows.row_bytes, rows.header_bytes},
-                                           "windows", ".row_bytes and .header_bytes");
+  const row_files::form form{rows.row_bytes, rows.row_bytes, rows.header_bytes, rows.raw};
+  return std::make_shared<const row_files>(of, form, "windows", ".row_bytes and .header_bytes",
+                                           ".header_bytes");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <wick/io/detail/file_extents.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
@@ -26,19 +27,29 @@ namespace {
 class frame_reader final : public extent_finder {
  public:
   frame_reader(const framing& by, const char* who) noexcept : by_(by), who_(who) {}
-  file_extents find(const opened_files::look& in) const override;
+  file_extents find(const opened_files::look& in) const override {
+    try {
+      return frames_of(in);
+    } catch (const error& e) {  // the reason may be that it is another file
+      const file_kind other = in.kind(certainty::likely);
+      if (!other) throw;
+      throw error(other.text() + ". (" + e.what() + ")");
+    }
+  }
   std::uint64_t fingerprint() const noexcept override {
     return fingerprint_hash().add(std::string_view(who_)).add(std::uint64_t{by_.header}).value();
   }
 
  private:
+  file_extents frames_of(const opened_files::look& in) const;
+
   framing by_;
   const char* who_;
 };
 
 }  // namespace
 
-file_extents frame_reader::find(const opened_files::look& in) const {
+file_extents frame_reader::frames_of(const opened_files::look& in) const {
   // Small frames are read whole; of large ones only the bytes that the framing needs. What a server has is
   // read through: a request takes as long as some megabytes.
   constexpr std::size_t window = std::size_t{256} << 10, small = std::size_t{16} << 10;

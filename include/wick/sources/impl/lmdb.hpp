@@ -2,6 +2,7 @@
 /// The bodies of what sources/lmdb.hpp declares. Included in exactly one file of a program, which links lmdb.
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <cinttypes>
 #include <cstddef>
@@ -16,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
@@ -166,6 +169,10 @@ lmdb_records::index::index(const std::string& at, const lmdb_options& options) :
   const bool is_file = !std::filesystem::is_directory(at, fault);
   if (!is_file) path = (std::filesystem::path(at) / "data.mdb").string();
   file = open_regular(path, "lmdb");
+  std::array<std::byte, file_kind::looked_at> start{};
+  const std::size_t n = read_up_to(file.file.get(), start.data(), start.size(), 0);
+  const file_kind other = kind_of_file({reinterpret_cast<const char*>(start.data()), n}, certainty::sure);
+  if (other && other.what != "an LMDB database") throw source_error(path, "lmdb", other.text());
   lmdb_reader from(at, is_file, options.database);
   if (from.bytes() > file.stamp.size) {
     throw from.problem("the file has " + std::to_string(file.stamp.size) + " bytes, and its pages take " +

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/zip_archive.hpp>
@@ -64,9 +65,11 @@ std::optional<dtype> dtype_of_numpy(std::string_view code) {
 npy_header::npy_header(const std::string& called, std::string_view file) {
   constexpr std::string_view magic = "\x93NUMPY";
   if (!file.starts_with(magic)) {
+    const file_kind found = kind_of_file(file, certainty::likely);
     throw source_error(called, "npy",
-                       file.empty()
-                           ? "is empty (0 bytes)"
+                       file.empty() ? "is empty (0 bytes)"
+                       : found
+                           ? found.text()
                            : "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
   }
   if (file.size() < 12) damaged(called);

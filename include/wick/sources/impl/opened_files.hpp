@@ -2,16 +2,20 @@
 /// The bodies of what sources/detail/opened_files.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <fcntl.h>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/kept_file.hpp>
+#include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
@@ -26,7 +30,7 @@ opened_files::opened_files(const files& of, const char* who) : paths_(of), who_(
   stamps_.reserve(size());
   std::vector<remote_read> unknown;
   std::vector<std::size_t> numbers;
-  std::vector<std::byte> firsts(size());  // what counts is the answers' heads
+  std::vector<std::byte> firsts;  // the answers' heads say how long they are, and these what they are
   for (std::size_t f = 0; f < size(); ++f) {
     const file_range where = paths_.at(f);
     if (where.remote == nullptr) continue;
@@ -35,16 +39,25 @@ opened_files::opened_files(const files& of, const char* who) : paths_(of), who_(
     remote_read& read = unknown.emplace_back();
     read.url = where.path;
     read.object = where.remote;
-    read.pieces[0] = {0, 1, &firsts[f]};
     read.count = 1;
     read.may_end_early = true;
     numbers.push_back(f);
   }
   if (unknown.empty()) return;
+  constexpr std::size_t start = file_kind::looked_at;
+  firsts.resize(unknown.size() * start);
+  for (std::size_t i = 0; i < unknown.size(); ++i) unknown[i].pieces[0] = {0, start, &firsts[i * start]};
   remote_wait all(unknown.size());
   for (remote_read& r : unknown) all.add(r, [](remote_read& read) { read.object->store->begin(read); });
   const remote_read* const failed = all.wait();
-  if (failed == nullptr) return;
+  if (failed == nullptr) {
+    remote_kinds_.resize(size());
+    for (std::size_t i = 0; i < unknown.size(); ++i) {
+      const std::string_view text(reinterpret_cast<const char*>(&firsts[i * start]), unknown[i].got);
+      remote_kinds_[numbers[i]] = kind_of_file(text, certainty::sure);
+    }
+    return;
+  }
   try {
     std::rethrow_exception(failed->failed);
   } catch (const error& e) {
@@ -60,6 +73,27 @@ std::size_t read_up_to(const file_range& of, std::byte* to, std::size_t size, st
 std::size_t opened_files::look::read(std::byte* to, std::size_t size, std::uint64_t offset) const {
   check_interruption();
   return read_up_to(where_, to, size, offset);
+}
+
+file_kind opened_files::look::kind(certainty how) const {
+  std::array<std::byte, file_kind::looked_at> start{};
+  const std::size_t n = read(start.data(), start.size(), 0);
+  return kind_of_file({reinterpret_cast<const char*>(start.data()), n}, how);
+}
+
+void opened_files::require_plain(std::size_t file, const look& in, std::uint64_t header,
+                                 std::string_view option) const {
+  file_kind found;
+  if (!in.remote() || (file == 0 && remote_kinds_.empty()))  // of others on servers each is a request
+    found = in.kind(certainty::sure);
+  else if (!remote_kinds_.empty())
+    found = remote_kinds_[file];
+  if (!found || (found.is == file_kind::family::other && header != 0)) return;
+  std::string text = found.text();
+  if (found.header != 0) {
+    text += ", or leave out its header: set " + std::string(option) + " = " + std::to_string(found.header);
+  }
+  throw fault(file, text + ". If these bytes are the data, set .raw = true");
 }
 
 void opened_files::look::read_ahead(bool all) const noexcept {

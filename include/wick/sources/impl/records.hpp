@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
@@ -31,8 +32,10 @@ std::shared_ptr<const row_files> look_into(const files& of, std::uint64_t bytes,
     throw error("records: a stride of " + std::to_string(options.stride) + " bytes, and records have " +
                 std::to_string(bytes) + "; give at least these");
   }
-  const row_files::form form{bytes, options.stride == 0 ? bytes : options.stride, options.header};
-  return std::make_shared<const row_files>(of, form, "records", "the size of a record, .header and .stride");
+  const row_files::form form{bytes, options.stride == 0 ? bytes : options.stride, options.header,
+                             options.raw};
+  return std::make_shared<const row_files>(of, form, "records", "the size of a record, .header and .stride",
+                                           ".header");
 }
 
 std::shared_ptr<const std::vector<std::uint64_t>> begins_of(const row_files& all) {
@@ -85,9 +88,14 @@ std::uint64_t fixed_records::fingerprint() const noexcept {
   return h.value();
 }
 
-void refuse_struct_size(std::size_t found, std::size_t wanted) {
-  throw error(std::to_string(found) + " bytes were read, and the struct has " + std::to_string(wanted) +
-              "; check the struct's padding (#pragma pack), and the bytes that were read");
+void check_struct(const bytes& data, std::size_t wanted) {
+  if (data.size() != wanted) {
+    throw error(std::to_string(data.size()) + " bytes were read, and the struct has " +
+                std::to_string(wanted) +
+                "; check the struct's padding (#pragma pack), and the bytes that were read" +
+                or_another_kind(data.text()));
+  }
+  refuse_packed(data.text());
 }
 
 }  // namespace wick::detail

@@ -13,10 +13,12 @@
 
 namespace wick::inline v0_1::detail {
 
-row_files::row_files(const files& of, const form& rows, const char* who, const char* advice)
+row_files::row_files(const files& of, const form& rows, const char* who, const char* advice,
+                     const char* option)
     : files_(of, who), form_(rows) {
   for (std::size_t f = 0; f < files_.size(); ++f) {
     opened_files::look file = files_.open(f);
+    if (!rows.raw) files_.require_plain(f, file, rows.header, option);
     const std::uint64_t size = file.size();
     const std::uint64_t rest = size < rows.header ? 1 : (size - rows.header) % rows.stride;
     // The last one may do without what lies between rows.

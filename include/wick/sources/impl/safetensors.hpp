@@ -13,6 +13,7 @@
 
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
@@ -53,16 +54,25 @@ array_rows rows_of_tensor(const std::string& path, const std::string& name) {
     return out;
   };
   constexpr std::uint64_t first = 8, most = 100'000'000;  // what the format allows
-  const std::string start = read(0, std::min<std::uint64_t>(first, size));
+  const std::string start = read(0, std::min<std::uint64_t>(file_kind::looked_at, size));
   const std::uint64_t length = start.size() < first ? most + 1 : load_little_endian(start, 0, first);
-  if (length > most || length > size - first)
-    throw refuse("is no safetensors file, or cut off: its first 8 bytes are no length of a header");
+  const auto is_other = [&] {
+    const file_kind found = kind_of_file(start, certainty::likely);
+    return found && found.what != "a safetensors file" ? found.text() : std::string();
+  };
+  if (length > most || length > size - first) {
+    const std::string other = is_other();
+    throw refuse(!other.empty()
+                     ? other
+                     : "is no safetensors file, or cut off: its first 8 bytes are no length of a header");
+  }
 
   safetensors_header header = [&] {
     try {
       return safetensors_header(read(first, length));
     } catch (const error& e) {
-      throw refuse(e.what());
+      const std::string other = is_other();
+      throw refuse(other.empty() ? e.what() : other);
     }
   }();
   const auto& all = header.tensors();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <wick/async/detail/interruption.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/sources/detail/tar_header.hpp>
@@ -133,7 +134,7 @@ const unsigned char* tar_scan::block(std::uint64_t at) {
   if (size_ == 0) throw source_error(path_, "tar", "is empty (0 bytes), not a tar archive");
   if (at > size_) cut_off("the member before offset " + std::to_string(at), at);
   if (size_ - at < tar_block && (at != 0 || size_ >= 4)) {
-    if (at == 0) not_a_tar(bytes(0, 4));
+    if (at == 0) not_a_tar();
     cut_off("the header at offset " + std::to_string(at), at + tar_block);
   }
   return bytes(at, tar_block);
@@ -141,7 +142,7 @@ const unsigned char* tar_scan::block(std::uint64_t at) {
 
 void tar_scan::check(const tar_header& header, std::uint64_t at) {
   if (header.checksum_holds()) return;
-  if (at == 0) not_a_tar(bytes(0, 4));
+  if (at == 0) not_a_tar();
   if (ended_) {
     throw source_error(path_, "tar",
                        "has something at offset " + std::to_string(at) +
@@ -153,22 +154,24 @@ void tar_scan::check(const tar_header& header, std::uint64_t at) {
                std::to_string(header.sum()) + ")");
 }
 
-void tar_scan::not_a_tar(const unsigned char* p) const {
+void tar_scan::not_a_tar() {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string start;
-  for (int i = 0; i < 4; ++i) start += {digits[p[i] >> 4], digits[p[i] & 15], ' '};
-  start.pop_back();
-  const char* packer = p[0] == 0x1F && p[1] == 0x8B                                   ? "gzip"
-                       : p[0] == 'B' && p[1] == 'Z' && p[2] == 'h'                    ? "bzip2"
-                       : p[0] == 0x28 && p[1] == 0xB5 && p[2] == 0x2F && p[3] == 0xFD ? "zstd"
-                       : p[0] == 0xFD && p[1] == '7' && p[2] == 'z' && p[3] == 'X'    ? "xz"
-                                                                                      : nullptr;
-  throw source_error(path_, "tar",
-                     packer != nullptr
-                         ? std::string("is compressed with ") + packer +
-                               ", and members of a compressed archive cannot be reached one by one; "
-                               "unpack it to a plain .tar"
-                         : "is not a tar archive (starts with " + start + ", and no header is there)");
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(size_, file_kind::looked_at));
+  const std::string_view start(reinterpret_cast<const char*>(bytes(0, size)), size);
+  const file_kind found = kind_of_file(start, certainty::likely);
+  if (found.what.starts_with("compressed")) {
+    throw source_error(path_, "tar",
+                       "is " + std::string(found.what) +
+                           ", and members of a compressed archive cannot be reached one by one; unpack it to "
+                           "a plain .tar");
+  }
+  if (found && found.what != "a tar archive") throw source_error(path_, "tar", found.text());
+  std::string hex;
+  for (const char c : start.substr(0, 4)) {
+    const auto u = static_cast<unsigned char>(c);
+    hex += {' ', digits[u >> 4], digits[u & 15]};
+  }
+  throw source_error(path_, "tar", "is not a tar archive (starts with" + hex + ", and no header is there)");
 }
 
 std::uint64_t tar_scan::skip(std::uint64_t header, std::uint64_t size, std::string_view what,

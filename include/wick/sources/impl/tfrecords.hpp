@@ -68,12 +68,8 @@ constexpr std::size_t length_size = 8, checksum_size = 4, head_size = length_siz
 
 record_frame frame_of_tfrecord(const void*, std::span<const std::byte> head) {
   if (head.size() < head_size) throw error("the file ends within a record; it is cut off");
-  if (!has_checksum(head.data(), length_size)) {
-    const bool packed = head[0] == std::byte{0x1F} && head[1] == std::byte{0x8B};
-    throw error(packed ? "it is compressed by gzip; unpack it, so that records can be reached at random"
-                       : "the checksum of the record's length is wrong; the file is damaged, or no TFRecord "
-                         "file");
-  }
+  if (!has_checksum(head.data(), length_size))
+    throw error("the checksum of the record's length is wrong; the file is damaged, or no TFRecord file");
   const std::uint64_t length = little_endian(head.data(), length_size);
   if (length > ~std::uint64_t{0} - head_size - checksum_size) throw error("a length that no file has");
   return {.offset = head_size, .length = length + checksum_size, .size = head_size + length + checksum_size};

@@ -16,6 +16,7 @@
 #include <wick/async/cpus.hpp>
 #include <wick/async/detail/at_once.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/gzip_file.hpp>
 #include <wick/io/detail/large_pages.hpp>
 #include <wick/io/detail/source_file.hpp>
@@ -204,6 +205,9 @@ void csv_text::read(const std::string& path) {
   bool packed = false, begun = false;
   std::size_t mark = 0;  // of the byte order, which is no text
   const auto begin = [&] {
+    // A page may be the first field of a table, in quotes.
+    const file_kind other = kind_of_file(out.text(), certainty::sure);
+    if (other) throw source_error(path, "csv", other.text());
     mark = out.text().starts_with("\xEF\xBB\xBF") ? 3 : 0;
     text_ = out.text().substr(mark);
   };
@@ -211,7 +215,7 @@ void csv_text::read(const std::string& path) {
     read_in_pieces(opened, out, [&](std::size_t end) {
       if (!std::exchange(begun, true)) {
         packed = gzip_file::is_packed(out.text());
-        begin();
+        if (!packed) begin();
       }
       if (!packed) rows.run_to(end - std::min(mark, end));
     });

@@ -22,6 +22,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/kept_file.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
@@ -138,7 +139,15 @@ struct parquet_files {
     for (remote_part& end : ends) {
       if (end.where.remote == at.where().remote) from->know(std::move(end));
     }
-    const auto reader = reader_of(from, nullptr);
+    const auto reader = [&] {
+      try {
+        return as_errors([&] { return reader_of(from, nullptr); });
+      } catch (const error&) {
+        const file_kind other = at.kind(certainty::likely);
+        if (!other || from->failed() || other.what == "a Parquet file") throw;
+        throw error(other.text());
+      }
+    }();
     file here{reader->parquet_reader()->metadata(), {}};
     const parquet::FileMetaData& footer = *here.footer;
     std::vector<column_type> types;

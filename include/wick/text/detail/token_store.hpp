@@ -16,8 +16,9 @@ namespace wick::inline v0_1::detail {
 
 class token_store {
  public:
-  /// `header`: bytes before a file's first token.
-  token_store(const files& paths, token_format format, std::uint64_t header);
+  /// \param header  bytes before a file's first token
+  /// \param raw     files that begin as another format does are tokens, too
+  token_store(const files& paths, token_format format, std::uint64_t header, bool raw = false);
 
   token_format format() const noexcept { return format_; }
   /// In tokens.

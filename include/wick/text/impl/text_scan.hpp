@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <wick/io/detail/file_extents.hpp>
+#include <wick/io/detail/file_kind.hpp>
+#include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/opened_files.hpp>
@@ -102,18 +105,17 @@ std::size_t text_scan::take_separated(const char* from, std::size_t size, bool l
   return p;
 }
 
-/// Lines of what is compressed can't be reached one by one.
-inline void refuse_compressed(std::string_view start) {
-  const char* const packer = start.starts_with("\x1F\x8B")           ? "gzip"
-                             : start.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
-                             : start.starts_with(
-                                   "\xFD"
-                                   "7zXZ")
-                                 ? "xz"
-                                 : nullptr;
-  if (packer == nullptr) return;
-  throw error(std::string("is compressed with ") + packer +
-              ", and what lies in a compressed file cannot be reached line by line; unpack it");
+/// \throws wick::error for a compressed or binary file, and for a web page whose name doesn't say so
+inline void require_text(std::string_view start, std::string_view path) {
+  const bool is_ascii = !start.empty() && start[0] >= ' ' && start[0] <= '~';
+  const file_kind found = kind_of_file(start, is_ascii ? certainty::sure : certainty::likely);
+  if (!found) return;
+  const std::string_view name = without_query(path), stem = name.substr(name.rfind('/') + 1);
+  const std::string_view extension = stem.substr(std::min(stem.rfind('.'), stem.size()));
+  constexpr std::string_view pages[] = {".html", ".htm", ".xhtml", ".xml", ".svg"};
+  const bool meant = std::find(std::begin(pages), std::end(pages), extension) != std::end(pages);
+  if (found.is != file_kind::family::page) throw error(found.text());
+  if (!meant) throw error(found.text() + ". If it is the text to train on, name it .html or .xml");
 }
 
 file_extents scan_text(const opened_files::look& file, const text_rule& rule) {
@@ -125,7 +127,7 @@ file_extents scan_text(const opened_files::look& file, const text_rule& rule) {
   std::size_t kept = 0;
   for (std::uint64_t offset = 0;;) {
     const std::size_t n = file.read(buffer.data() + kept, piece, offset);
-    if (offset == 0) refuse_compressed({reinterpret_cast<const char*>(buffer.data()), n});
+    if (offset == 0) require_text({reinterpret_cast<const char*>(buffer.data()), n}, file.where().path);
     offset += n;
     const std::size_t there = kept + n,
                       done = scan.take(reinterpret_cast<const char*>(buffer.data()), there, n < piece);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,26 +22,12 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What the header of a NumPy array takes, or 0 when there is none.
-inline std::uint64_t numpy_header(const opened_files::look& file) {
-  std::byte start[10] = {};
-  static_cast<void>(file.read(start, sizeof(start), 0));
-  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
-  if (!p.starts_with("\x93NUMPY\x01")) return 0;
-  return 10 + std::to_integer<std::uint64_t>(start[8]) + 256 * std::to_integer<std::uint64_t>(start[9]);
-}
-
-token_store::token_store(const files& paths, token_format format, std::uint64_t header)
+token_store::token_store(const files& paths, token_format format, std::uint64_t header, bool raw)
     : files_(paths, "tokens"), format_(format), header_(header) {
   for (std::size_t f = 0; f < files_.size(); ++f) {
     opened_files::look file = files_.open(f);
-    const bool looks = header == 0 && (f == 0 || !file.remote());  // each would be a request
-    const std::uint64_t numpy = looks ? numpy_header(file) : 0, size = file.size();
-    if (numpy != 0) {
-      throw files_.fault(f, "is a NumPy array, whose first " + std::to_string(numpy) +
-                                " bytes are no tokens; set .header = " + std::to_string(numpy) +
-                                ", or write it with array.tofile()");
-    }
+    if (!raw) files_.require_plain(f, file, header, ".header");
+    const std::uint64_t size = file.size();
     if (size < header || (size - header) % format.size != 0) {
       throw files_.fault(f, "has " + std::to_string(size) + " bytes, and tokens take " +
                                 std::to_string(format.size) + " each behind a header of " +
