@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <utility>
 
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 

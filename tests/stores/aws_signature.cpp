@@ -8,7 +8,7 @@
 #include "support/message_of.hpp"
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 

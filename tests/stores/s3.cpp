@@ -24,7 +24,7 @@
 #include <wick/sources/files.hpp>
 #include <wick/sources/image_folder.hpp>
 #include <wick/sources/tar.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/remote.hpp>
 #include <wick/tables/csv.hpp>
 

@@ -7,7 +7,7 @@
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include <wick/pipeline/error.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
 using wick::detail::encoded_query;

@@ -61,7 +61,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 SEEN.clear()
                 LOG.update(requests=0, connections=0, bytes=0, headers=[])
             return self.text(200, b"")
-        kind, _, name = path[1:].partition("/")
+        kind, _, name = urllib.parse.unquote(path[1:]).partition("/")
         with LOCK:
             LOG["requests"] += 1
             LOG["headers"].append(dict(self.headers))

@@ -29,6 +29,7 @@
 #include <wick/sources/tar.hpp>
 #include <wick/sources/tfrecords.hpp>
 #include <wick/stores/remote.hpp>
+#include <wick/tables/csv.hpp>
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>
 
@@ -323,4 +324,42 @@ TEST_CASE("a source of many objects gives up at the first error, and where the p
   CHECK_THROWS_AS(wick::tar({silent("a.tar"), silent("b.tar"), silent("c.tar")}), interrupted);
   wick::detail::interruption() = nullptr;
   CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(30));  // of 60 that each would wait
+}
+
+TEST_CASE("names in a table are percent-encoded below a URL, and a URL that isn't encoded is refused") {
+  const temp_dir dir;
+  const std::vector<std::string> names{"a#1.bin", "a#2.bin", "b c.bin", "100%.bin", "q?x=1.bin", "\u00fc&+;.bin", "sub/%41.bin"};
+  std::string table = "path\n";
+  for (const std::string& name : names) {
+    dir.write(name, "content of " + name);
+    table += name + "\n";
+  }
+  const faulty_server server(dir);
+  const wick::csv list(dir.write("list.csv", table));
+  const wick::files all = list.files("path", {.root = server.url("ok", "")});
+  wick::loader loader(all | wick::read() | wick::group(1));
+  for (const std::string& name : names) {
+    const auto group = loader.next();
+    REQUIRE(group);
+    CHECK((*group)[0].text() == "content of " + name);
+  }
+  const auto said = [&](const std::string& name) {
+    return message_of([&] { return wick::files({server.url("ok", name)}); });
+  };
+  CHECK(contains(said("b c.bin"), "is a URL with \" \" in it; write %20"));
+  CHECK(contains(said("a#1.bin"), "is a URL with \"#\" in it; write %23"));
+  CHECK(contains(said("100%.bin"), "is a URL with \"%\" in it; write %25"));
+  CHECK(said("b%20c.bin").empty());
+  CHECK(contains(message_of([&] { return wick::remote(server.url("ok", "b c-{1..2}.bin")); }), "write %20"));
+  CHECK(contains(message_of([&] { return wick::tar(server.url("ok", "b c.tar")); }), "write %20"));
+}
+
+TEST_CASE("a file on a server that is compressed or another format is named where numbers are wanted") {
+  const temp_dir dir;
+  dir.write("packed.bin", "BZh91AY&SY" + numbers(1014, 1, 1));
+  const faulty_server server(dir);
+  const std::string url = server.url("ok", "packed.bin");
+  CHECK(contains(message_of([&] { return wick::tokens(url); }), "tokens: is compressed with bzip2"));
+  CHECK(contains(message_of([&] { return wick::records(wick::files({url}), 16); }), "is compressed with bzip2"));
+  CHECK(wick::tokens(url, {.raw = true}).store->size() == 512);
 }

@@ -25,7 +25,9 @@ struct csv_options {
 
 /// Options of csv::files().
 struct csv_files_options {
-  std::string root = {};    ///< what relative paths are below; empty: the folder of the table
+  /// What relative paths are below, also a URL, for which they are percent-encoded; empty: the folder of the
+  /// table.
+  std::string root = {};
   std::string prefix = {};  ///< of each path: "images/"
   std::string suffix = {};  ///< of each path: ".jpg"
 };

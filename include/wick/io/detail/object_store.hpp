@@ -114,6 +114,10 @@ bool is_url(std::string_view text) noexcept;
 /// A URL as messages, keys and fingerprints show it: without name, password, and query, which may be secret.
 std::string shown_url(std::string_view url);
 
+/// \throws wick::error for a URL of a web server that has a blank, a "#", or a "%" that encodes nothing: a
+/// server would get another name
+void require_encoded(std::string_view url, std::string_view who);
+
 /// Without what is behind "?" of a web server's, which may be a signature that changes.
 std::string_view without_query(std::string_view url) noexcept;
 

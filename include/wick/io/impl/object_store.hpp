@@ -28,6 +28,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/read.hpp>
@@ -204,6 +205,18 @@ std::string shown_url(std::string_view url) {
   url.remove_prefix(at == std::string_view::npos || at < host ? host : at + 1);
   // An object of S3 may have these in its name.
   return out += out == "s3://" ? url : url.substr(0, url.find_first_of("?#"));
+}
+
+void require_encoded(std::string_view url, std::string_view who) {
+  if (!url.starts_with("http://") && !url.starts_with("https://")) return;
+  for (std::size_t i = 0; i < url.size(); ++i) {
+    const auto c = static_cast<unsigned char>(url[i]);
+    if (c == '%' && percent_decoded(url.substr(i, 3), plus_signs::kept)) continue;
+    if (c > ' ' && c != '#' && c != '%' && c != 0x7F) continue;
+    throw source_error(url.substr(0, std::min(url.find('?'), url.size())), who,
+                       "is a URL with \"" + printable(url.substr(i, 1)) + "\" in it; write " +
+                           percent_encoded(url.substr(i, 1), slashes::kept) + " in its place");
+  }
 }
 
 std::string_view without_query(std::string_view url) noexcept {

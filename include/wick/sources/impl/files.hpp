@@ -38,6 +38,7 @@ void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::obj
   data->shared_prefix = shared_prefix(*data);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!detail::is_url(paths[i])) continue;
+    detail::require_encoded(paths[i], "files");
     if (store == nullptr) store = detail::store_of(paths[i], "files");
     if (data->objects == nullptr) data->objects = std::make_unique<detail::remote_object[]>(paths.size());
     data->objects[i].store = store.get();

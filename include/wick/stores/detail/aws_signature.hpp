@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <wick/stores/detail/aws_credentials.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 
 namespace wick::inline v0_1::detail {
 

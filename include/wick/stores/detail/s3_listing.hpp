@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 
 namespace wick::inline v0_1::detail {
 

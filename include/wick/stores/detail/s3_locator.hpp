@@ -14,7 +14,7 @@
 #include <wick/stores/detail/aws_role.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
 #include <wick/stores/detail/http_client.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/remote.hpp>
 

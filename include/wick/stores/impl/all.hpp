@@ -8,7 +8,6 @@
 #include <wick/stores/impl/http_answer.hpp>
 #include <wick/stores/impl/http_client.hpp>
 #include <wick/stores/impl/latencies.hpp>
-#include <wick/stores/impl/percent_encoding.hpp>
 #include <wick/stores/impl/remote.hpp>
 #include <wick/stores/impl/s3_address.hpp>
 #include <wick/stores/impl/s3_listing.hpp>

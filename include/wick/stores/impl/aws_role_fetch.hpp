@@ -29,7 +29,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_role.hpp>
 #include <wick/stores/detail/http_answer.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
 extern "C" char** environ;

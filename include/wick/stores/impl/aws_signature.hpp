@@ -16,7 +16,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 
 namespace wick::inline v0_1::detail {
 

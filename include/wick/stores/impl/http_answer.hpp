@@ -13,7 +13,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/stores/detail/http_answer.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 
 namespace wick::inline v0_1::detail {
 

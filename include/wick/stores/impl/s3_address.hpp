@@ -12,7 +12,7 @@
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 
 namespace wick::inline v0_1::detail {

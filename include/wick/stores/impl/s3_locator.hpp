@@ -21,7 +21,7 @@
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
 #include <wick/stores/detail/http_answer.hpp>
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 #include <wick/stores/detail/s3_locator.hpp>
@@ -168,7 +168,10 @@ std::vector<remote_name> web_names(const std::string& pattern) {
                        "train-{000..146}.tar");
   }
   std::vector<remote_name> out;
-  for (std::string& url : expand_braces(pattern)) out.push_back({std::move(url)});
+  for (std::string& url : expand_braces(pattern)) {
+    require_encoded(url, "remote");
+    out.push_back({std::move(url)});
+  }
   return out;
 }
 

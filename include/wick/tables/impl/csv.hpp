@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/files.hpp>
@@ -99,6 +100,8 @@ csv csv::where(std::string_view column, std::string_view text) const {
 files csv::files(std::string_view column, const csv_files_options& options) const {
   const std::size_t slash = path_.rfind('/');
   std::string root = !options.root.empty()        ? options.root
+  // Names are no URLs: what a URL gives a meaning is encoded.
+  const bool on_web = root.starts_with("http://") || root.starts_with("https://");
                      : slash == std::string::npos ? std::string()
                                                   : path_.substr(0, slash + 1);
   if (!root.empty() && !root.ends_with('/')) root += '/';
@@ -110,7 +113,9 @@ files csv::files(std::string_view column, const csv_files_options& options) cons
       throw detail::field_error(path_, text_, row, columns_[number], field,
                                 "names no file; leave the row out");
     std::string path = options.prefix + std::string(field) + options.suffix;
-    paths.push_back(path.starts_with('/') || detail::is_url(path) ? std::move(path) : root + path);
+    if (!path.starts_with('/') && !detail::is_url(path))
+      path = root + (on_web ? detail::percent_encoded(path, detail::slashes::kept) : path);
+    paths.push_back(std::move(path));
   });
   return wick::files(paths);
 }

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/percent_encoding.hpp declares. Included in exactly one file of a program.
+/// The bodies of what io/detail/percent_encoding.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "support/doctest.hpp"
-#include <wick/stores/detail/percent_encoding.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 
 using wick::detail::encoded_query;
 using wick::detail::percent_decoded;
