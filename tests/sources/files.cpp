@@ -178,3 +178,29 @@ TEST_CASE("the fingerprint follows the names, not the folder they lie in") {
   CHECK(of({"a.jpg", "b.jpg"}) != of({"a.jpg", "c.jpg"}));
   CHECK(of({"/ab/x", "/ac/x"}) == of({"/q/ab/x", "/q/ac/x"}));
 }
+
+TEST_CASE("a path that exists wins over the pattern that it could be") {
+  const temp_dir dir;
+  for (const char* n : {"brackets [v2]/a.jpg", "brackets [v2]/b.jpg", "brackets v/c.jpg", "img[1].jpg",
+                        "img1.jpg", "x{1,2}/d.jpg", "x1/e.jpg", "deep/set [a]/1/f.jpg"})
+    dir.write(n, "x");
+  const auto found = [&](const std::string& pattern) {
+    const wick::files all((dir / pattern).string());
+    std::vector<std::string> out;
+    for (std::uint64_t i = 0; i < all.size(); ++i)
+      out.push_back(std::filesystem::relative(all.path(i), dir.path()).string());
+    return out;
+  };
+  using list = std::vector<std::string>;
+  CHECK(found("brackets [v2]/*.jpg") == list{"brackets [v2]/a.jpg", "brackets [v2]/b.jpg"});
+  CHECK(found("brackets [v2]/a.jpg") == list{"brackets [v2]/a.jpg"});
+  CHECK(found("brackets [v2]/**") == list{"brackets [v2]/a.jpg", "brackets [v2]/b.jpg"});
+  CHECK(found("brackets [[]v2]/[ab].jpg") == list{"brackets [v2]/a.jpg", "brackets [v2]/b.jpg"});
+  CHECK(found("img[1].jpg") == list{"img[1].jpg"});
+  CHECK(found("img[0-9].jpg") == list{"img1.jpg"});
+  CHECK(found("x{1,2}/*.jpg") == list{"x{1,2}/d.jpg"});
+  CHECK(found("x{1,1}/*.jpg") == list{"x1/e.jpg", "x1/e.jpg"});
+  CHECK(found("*/set [a]/*/f.jpg") == list{"deep/set [a]/1/f.jpg"});
+  CHECK(contains(message_of([&] { return wick::files((dir / "none [v3]/*.jpg").string()); }),
+                 "matches no file", "a bracket itself is \\["));
+}

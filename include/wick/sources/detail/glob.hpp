@@ -121,6 +121,25 @@ inline std::vector<std::string> expand_braces(std::string_view pattern) {
   return done;
 }
 
+inline bool is_folder(const std::string& path) noexcept {
+  struct ::stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// How much of a pattern names folders that are there, though with characters of patterns: a path that exists
+/// wins.
+inline std::size_t existing_folders(const std::string& pattern) {
+  std::size_t out = 0, begin = 0;
+  for (std::size_t slash = pattern.find('/'); slash != std::string::npos; slash = pattern.find('/', begin)) {
+    if (pattern.substr(begin, slash - begin).find_first_of("*?[{") != std::string::npos) {
+      if (!is_folder(pattern.substr(0, slash))) break;
+      out = slash + 1;
+    }
+    begin = slash + 1;
+  }
+  return out;
+}
+
 /// Collects the files that match `pattern` below `folder`.
 inline void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
                       std::vector<std::string>& out) {
@@ -129,17 +148,19 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
   for (;;) {  // components without a wildcard need no listing
     const std::size_t slash = pattern.find('/');
     part = pattern.substr(0, slash);
-    if (slash == std::string_view::npos || has_wildcard(part)) break;
+    const bool last = slash == std::string_view::npos;
+    if (last || (has_wildcard(part) && !is_folder(join_path(base, part)))) break;
     base = slash == 0 && base.empty() ? "/" : part.empty() ? base : join_path(base, part);
     pattern.remove_prefix(slash + 1);
   }
   const bool last = part.size() == pattern.size();
   std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
-  if (last && !has_wildcard(part)) {
+  if (last) {
     struct ::stat status {};
     std::string path = join_path(base, part);
-    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) out.push_back(std::move(path));
-    return;
+    const bool there = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    if (there) out.push_back(std::move(path));
+    if (there || !has_wildcard(part)) return;
   }
   struct ::stat status {};
   if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
@@ -176,9 +197,11 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
 /// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
 /// of folders: `**/*.jpg`, or at the end `**.jpg`, as in S3; hidden files match only what names them in full.
 /// \throws wick::error when a folder can't be listed
-inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
+/// \param folder  where to begin; empty: the working folder, or "/"
+inline std::vector<std::string> glob_files(const std::string& folder, std::string_view pattern,
+                                           std::string_view who) {
   std::vector<std::string> out;
-  glob_into("", pattern, who, out);
+  glob_into(folder, pattern, who, out);
   std::sort(out.begin(), out.end(),
             [](const std::string& a, const std::string& b) { return natural_less(a, b); });
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -189,23 +212,29 @@ inline std::vector<std::string> glob_files(std::string_view pattern, std::string
 /// expanded. A name without wildcards is kept whether it exists or not. \throws wick::error when a wildcard
 /// matches nothing
 inline std::vector<std::string> expand_pattern(const std::string& pattern, std::string_view who) {
-  struct ::stat status {};
   if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
   if (pattern.find("://") != std::string::npos) {
     throw source_error(pattern, who,
                        "is a URL, and this source reads local files only; download it, or mount it");
   }
-  if (::stat(pattern.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) return {pattern};
+  struct ::stat status {};
+  if (::stat(pattern.c_str(), &status) == 0) return {pattern};
+  const std::size_t known = existing_folders(pattern);
+  const std::string folder = pattern.substr(0, known);
   std::vector<std::string> out;
-  for (std::string& name : expand_braces(pattern)) {
+  for (std::string& name : expand_braces(std::string_view(pattern).substr(known))) {
     if (!has_wildcard(name)) {
-      out.push_back(std::move(name));
+      out.push_back(folder + name);
       continue;
     }
-    std::vector<std::string> found = glob_files(name, who);
-    if (found.empty())
-      throw source_error(name, who,
-                         "matches no file; check the path, and that the pattern is not one for folders");
+    std::vector<std::string> found = glob_files(folder, name, who);
+    if (found.empty()) {
+      const bool set = name.find('[') != std::string::npos;
+      throw source_error(folder + name, who,
+                         std::string("matches no file; check the path, and that the pattern is not one for "
+                                     "folders") +
+                             (set ? "; […] is any of these characters, and a bracket itself is \\[" : ""));
+    }
     out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
   return out;

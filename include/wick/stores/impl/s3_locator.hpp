@@ -15,13 +15,13 @@
 
 #include <wick/async/detail/owned.hpp>
 #include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/glob.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
 #include <wick/stores/detail/http_answer.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 #include <wick/stores/detail/s3_locator.hpp>
@@ -130,28 +130,36 @@ bool s3_locator::has_other_settings(std::uint64_t keys) {
 
 namespace {
 
-/// Whether a pattern stands for an object, by the rules of glob_files() for paths.
-bool matches(std::string_view pattern, std::string_view key) {
+/// How a pattern stands for an object: a name that has brackets itself wins over a set of characters.
+enum class match : unsigned char { none, by_pattern, by_name };
+
+/// By the rules of glob_files() for paths.
+match matches(std::string_view pattern, std::string_view key) {
   const std::size_t slash = pattern.find('/'), end = key.find('/');
   const bool last = slash == std::string_view::npos;
   const std::string part(pattern.substr(0, slash)), name(key.substr(0, end));
   if (part == "**" && !last) {
     for (;;) {  // below any folder
-      if (matches(pattern.substr(3), key)) return true;
+      if (const match below = matches(pattern.substr(3), key); below != match::none) return below;
       const std::size_t next = key.find('/');
-      if (next == std::string_view::npos || key.starts_with('.')) return false;
+      if (next == std::string_view::npos || key.starts_with('.')) return match::none;
       key.remove_prefix(next + 1);
     }
   }
   if (part.find("**") != std::string::npos) {  // the last name: in any folder
     const bool hidden = key.starts_with('.') || key.find("/.") != std::string_view::npos;
-    return !hidden && ::fnmatch(part.c_str(), std::string(key).c_str(), 0) == 0;
+    return !hidden && ::fnmatch(part.c_str(), std::string(key).c_str(), 0) == 0 ? match::by_pattern
+                                                                                : match::none;
   }
-  if (last != (end == std::string_view::npos)) return false;
-  if (!has_wildcard(part) ? part != name
-                          : name.starts_with('.') || ::fnmatch(part.c_str(), name.c_str(), 0) != 0)
-    return false;
-  return last || matches(pattern.substr(slash + 1), key.substr(end + 1));
+  if (last != (end == std::string_view::npos)) return match::none;
+  const bool by_name = part == name;
+  if (!by_name &&
+      (!has_wildcard(part) || name.starts_with('.') || ::fnmatch(part.c_str(), name.c_str(), 0) != 0))
+    return match::none;
+  const match own = by_name && has_wildcard(part) ? match::by_name : match::by_pattern;
+  if (last) return own;
+  const match below = matches(pattern.substr(slash + 1), key.substr(end + 1));
+  return below == match::none ? match::none : std::max(own, below);
 }
 
 /// Of web servers.
@@ -197,14 +205,14 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
   constexpr std::uint64_t most_listed = std::uint64_t{4} << 30;  // bytes of keys
   constexpr unsigned most_empty = 1000;  // pages in a row; a store may have deleted what stood there
   const s3_address wanted = parse_s3_address(pattern);
-  const std::string prefix = wanted.key.substr(0, wanted.key.find_first_of("*?["));
-  const bool all = prefix.size() == wanted.key.size();
+  const bool all = wanted.key.ends_with('/') || !has_wildcard(wanted.key);
+  const std::string prefix = all ? wanted.key : wanted.key.substr(0, wanted.key.find_first_of("*?["));
   for (std::size_t at = wanted.key.find("**"); at != std::string::npos; at = wanted.key.find("**", at + 2)) {
     const std::size_t slash = wanted.key.find('/', at);
     if (slash != std::string::npos && (slash != at + 2 || (at != 0 && wanted.key[at - 1] != '/')))
       throw source_error(pattern, "s3", "has ** within the name of a folder; write /**/");
   }
-  std::vector<remote_name> out;
+  std::vector<remote_name> out, by_name;
   std::string token;
   std::uint64_t listed = 0;
   unsigned empty = 0;
@@ -240,9 +248,11 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
     for (s3_object& o : page.objects) {
       listed += o.key.size();
       if (o.key.ends_with('/')) continue;  // what consoles make for folders
-      if (!all && !matches(wanted.key, o.key)) continue;
-      out.push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size,
-                     options_.compare_sizes_only ? version_of_size(o.size) : version_of(o.etag)});
+      const match how = all ? match::by_pattern : matches(wanted.key, o.key);
+      if (how == match::none) continue;
+      (how == match::by_name ? by_name : out)
+          .push_back({s3_address{wanted.bucket, std::move(o.key)}.text(), o.size,
+                      options_.compare_sizes_only ? version_of_size(o.size) : version_of(o.etag)});
     }
     if (!token.empty() && page.next_continuation_token == token) {
       throw source_error(pattern, "s3",
@@ -258,6 +268,7 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
     }
     token = std::move(page.next_continuation_token);
   } while (!token.empty());
+  if (!by_name.empty()) out = std::move(by_name);
   if (out.empty()) throw source_error(pattern, "s3", "matches no object; check the bucket and the prefix");
   std::sort(out.begin(), out.end(),
             [](const remote_name& a, const remote_name& b) { return natural_less(a.url, b.url); });
