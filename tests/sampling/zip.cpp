@@ -132,3 +132,26 @@ TEST_CASE("a loader goes over the pairs") {
       CHECK(batch.data.as<std::int64_t>()[i] == 100 + batch.target.target.as<std::int64_t>()[i]);
   }
 }
+
+TEST_CASE(
+    "a name that differs only in its Unicode form, its case, or a blank is named, with its bytes visible") {
+  using wick_test::contains;
+  const auto said = [](const char* picture, const char* mask) {
+    return wick_test::message_of([&] {
+      return wick::zip(wick::files({picture, "p/z.jpg"}), wick::files({mask, "m/z.png"}));
+    });
+  };
+  CHECK(contains(said("p/f\u00fcr.jpg", "m/fu\u0308r.png"), "\"fu\\u0308r\"", "only in its Unicode form",
+                 "convmv"));
+  CHECK(contains(said("p/fu\u0308r.jpg", "m/f\u00fcr.png"), "\"fu\\u0308r\"", "only in its Unicode form"));
+  CHECK(contains(said("p/\u1ebf.jpg", "m/e\u0302\u0301.png"), "only in its Unicode form"));
+  CHECK(contains(said("p/\u1ebf.jpg", "m/\u00ea\u0301.png"), "only in its Unicode form"));
+  CHECK(contains(said("p/\ud55c\uae00.jpg", "m/\u1112\u1161\u11ab\u1100\u1173\u11af.png"),
+                 "only in its Unicode form"));
+  CHECK(contains(said("p/\u304c.jpg", "m/\u304b\u3099.png"), "only in its Unicode form"));
+  CHECK(contains(said("p/Cat.jpg", "m/cat.png"), "only in upper and lower case"));
+  CHECK(contains(said("p/cat.jpg", "m/cat .png"), "\"cat \" differs only in blanks"));
+  CHECK(contains(said("p/cat.jpg", "m/cat\u200b.png"), "\"cat\\u200b\" differs only in blanks or invisible"));
+  CHECK(!contains(said("p/f\u00fcr.jpg", "m/fur.png"), "Unicode form"));
+  CHECK(!contains(said("p/\ud55c.jpg", "m/\u1112\u1161.png"), "Unicode form"));
+}

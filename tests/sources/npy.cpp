@@ -175,7 +175,7 @@ numpy.savez_compressed('packed.npz', **all)
     }
     CHECK(npy(folder + type + ".npy").fingerprint() == npy(folder + "packed.npz", type).fingerprint());
   }
-  CHECK(contains(message_of([&] { return npy(folder + "plain.npz", "x"); }), "no array \"x\"", "u1, i1, i2"));
+  CHECK(contains(message_of([&] { return npy(folder + "plain.npz", "x"); }), "no array is called \"x\"", "\"u1\", \"i1\", \"i2\""));
   CHECK(contains(message_of([&] { return npy(folder + "plain.npz"); }), "archive of several",
                  "npy(path, \"x\")"));
   // Damaged archives.

@@ -59,7 +59,7 @@ TEST_CASE("a row is a sample, and tensors are found by name") {
 TEST_CASE("damaged files, cut off ones and others are refused by name") {
   const std::string good = file_of(two_tensors, std::string("\1\0", 2) + "abcdefghijkl");
   CHECK(refused(good) == "");
-  CHECK(contains(refused(good, "z"), "a.safetensors", "no tensor is called \"z\"", "there are x, y"));
+  CHECK(contains(refused(good, "z"), "a.safetensors", "no tensor is called \"z\"", "there are \"x\", \"y\""));
   CHECK(contains(refused(good.substr(0, good.size() - 1)), "a.safetensors: x", "cut off"));
   CHECK(contains(refused(good.substr(0, 20)), "no safetensors file, or cut off"));
   CHECK(contains(refused("short"), "no safetensors file"));

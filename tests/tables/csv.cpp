@@ -88,7 +88,7 @@ TEST_CASE("what is wrong is said with the file, the line and the column") {
                  "table.csv: csv: line 2, column \"label\": \"1", "no whole number", "classes()"));
   CHECK(contains(message_of([&] { return t.files("path"); }), "line 4, column \"path\"", "names no file"));
   CHECK(contains(message_of([&] { return t.texts("labels"); }), "no column is called \"labels\"",
-                 "path, label; say .header = false"));
+                 "\"path\", \"label\"; say .header = false"));
   CHECK(contains(message_of([&] { return t.numbers({"label"}); }), "line 2"));
   CHECK(
       contains(message_of([&] { return table(dir, "n\n99999999999999999999\n").integers("n"); }), "line 2"));
@@ -138,14 +138,14 @@ TEST_CASE("rows with a text in a column are a table of their own") {
   CHECK(contains(message_of([&] { return both.integers("n"); }), "line 6", "\"x4\" is no whole number"));
   CHECK(message_of([&] {
           return all.where("split", "val");
-        }).ends_with("table.csv: csv: no row has \"val\" in column \"split\"; there are train, test"));
-  CHECK(contains(message_of([&] { return train.where("split", "test"); }), "no row has", "there are train"));
+        }).ends_with("table.csv: csv: no row has \"val\" in column \"split\"; there are \"train\", \"test\""));
+  CHECK(contains(message_of([&] { return train.where("split", "test"); }), "no row has", "there are \"train\""));
   CHECK(contains(message_of([&] { return all.where("part", "test"); }), "no column is called \"part\""));
   CHECK(all.size() == 5);
   std::string many = "n\n";
   for (int i = 0; i < 20; ++i) many += std::to_string(i % 10) + "\n";
   CHECK(contains(message_of([&] { return table(dir, many).where("n", "x"); }),
-                 "there are 0, 1, 2, 3, 4, 5, 6, 7, …"));
+                 "there are \"0\", \"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", …"));
 }
 
 TEST_CASE("a list of pictures with labels trains, with paths below the table's folder or another") {

@@ -401,7 +401,7 @@ TEST_CASE("what a field can't hold is refused with the file, the column, its typ
   CHECK(contains(refused<std::int64_t>(types, {"time"}), "is timestamp[us]", "no C++ type holds it"));
   CHECK(contains(refused<std::string>(types, {"words"}), "is list<string>", "no C++ type holds it"));
   CHECK(contains(refused<wick::bytes>(types, {"image"}), "name a field of it, \"column.field\""));
-  CHECK(contains(refused<float>(types, {"label"}), "no column is called \"label\"; there are bool, i8, u8"));
+  CHECK(contains(refused<float>(types, {"label"}), "no column is called \"label\"; there are \"bool\", \"i8\", \"u8\""));
   CHECK(contains(refused<float>(types, {"image.size"}), "no column is called \"image.size\""));
   CHECK(contains(refused<mixed>(types, {"list", "string"}),
                  "a row has 3 fields, which take 3 columns, and 2 are named"));
@@ -415,7 +415,7 @@ TEST_CASE("what a field can't hold is refused with the file, the column, its typ
       message_of([] {
         return wick::parquet<std::int64_t>(texts{file("part-1.parquet"), file("short.parquet")}, {"label"});
       }),
-      "short.parquet: parquet: no column is called \"label\"; there are text"));
+      "short.parquet: parquet: no column is called \"label\"; there is \"text\""));
   CHECK(contains(refused<float>("no.parquet", {"x"}), "no.parquet: parquet: "));
   CHECK(contains(refused<float>("empty.parquet", {"x"}), "empty.parquet: parquet: "));
   CHECK(contains(refused<float>("gone.parquet", {"x"}), "gone.parquet"));

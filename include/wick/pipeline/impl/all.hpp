@@ -6,6 +6,7 @@
 #include <wick/pipeline/impl/context.hpp>
 #include <wick/pipeline/impl/dropped.hpp>
 #include <wick/pipeline/impl/error.hpp>
+#include <wick/pipeline/impl/names.hpp>
 #include <wick/pipeline/impl/random.hpp>
 #include <wick/pipeline/impl/shape.hpp>
 #include <wick/pipeline/impl/with_others.hpp>

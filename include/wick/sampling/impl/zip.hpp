@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sampling/zip.hpp>
 
@@ -41,12 +42,27 @@ inline table by_name(const zip_names& of) {
     const auto [at, is_new] = out.try_emplace(of.names[i], i);
     if (!is_new) {
       throw error("zip: two samples of source " + std::to_string(of.source) +
-                  " (counted from 0) have the name \"" + printable(of.names[i]) +
-                  "\": " + of.keys[at->second] + " and " + of.keys[i] +
-                  "; leave one out, or write zip(wick::pair_by::position, …)");
+                  " (counted from 0) have the name " + shown_name(of.names[i]) + ": " + of.keys[at->second] +
+                  " and " + of.keys[i] + "; leave one out, or write zip(wick::pair_by::position, …)");
     }
   }
   return out;
+}
+
+/// What to do where a name without a partner differs from one of the other source in nothing that can be
+/// seen.
+inline std::string near(const zip_names& first, const zip_names& other, const table& there) {
+  for (const std::string& name : first.names) {
+    if (there.contains(name)) continue;
+    if (const std::string found = near_name(name, other.names); !found.empty()) {
+      return ": of the names " + shown_name(name) + found.substr(1) +
+             "; rename the files (convmv -r -f utf8 -t utf8 --nfc --notest FOLDER writes all names in one "
+             "form), or "
+             "give zip a function that makes the names";
+    }
+    break;  // each asks all names
+  }
+  return {};
 }
 
 }  // namespace zipping
@@ -91,12 +107,14 @@ std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& o
     if (!alone.empty()) text += zipping::without(alone, first.source, other.source);
     if (!left_over.empty())
       text += (alone.empty() ? "" : "; ") + zipping::without(left_over, other.source, first.source);
+    const std::string near = zipping::near(first, other, there);
+    if (!near.empty()) throw error(text + " (sources are counted from 0)" + near);
     // One of the compared names of each source.
     const std::string a = first.names.empty() ? "" : first.names.front(),
                       b = other.names.empty() ? "" : other.names.front();
-    throw error(text + " (sources are counted from 0; the first names are \"" + printable(a) + "\" and \"" +
-                printable(b) +
-                "\"); add or leave out files, give zip a function that makes the names, or write "
+    throw error(text + " (sources are counted from 0; the first names are " + shown_name(a) + " and " +
+                shown_name(b) +
+                "); add or leave out files, give zip a function that makes the names, or write "
                 "zip(wick::pair_by::position, …)");
   }
   if (same) out.clear();

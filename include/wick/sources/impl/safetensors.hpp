@@ -15,6 +15,7 @@
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
+#include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/detail/safetensors_header.hpp>
@@ -78,11 +79,9 @@ array_rows rows_of_tensor(const std::string& path, const std::string& name) {
   const auto& all = header.tensors();
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.name == name; });
   if (found == all.end()) {
-    std::string names;
-    for (std::size_t i = 0; i < all.size() && i < 20; ++i)
-      names += (i == 0 ? "" : ", ") + printable(all[i].name);
-    throw refuse("no tensor is called \"" + printable(name) + "\"; there are " +
-                 (all.empty() ? "none" : names + (all.size() > 20 ? ", …" : "")));
+    std::vector<std::string> names;
+    for (const auto& t : all) names.push_back(t.name);
+    throw refuse(no_such_name("tensor", name, names));
   }
   const std::string called = path + ": " + name;
   const dtype type = dtype_of_safetensors(called, found->type);

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 #include <zlib.h>
 
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/source_file.hpp>
+#include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/zip_archive.hpp>
 
@@ -101,13 +103,10 @@ std::string zip_archive::read(const std::string& name) const {
   const auto found = std::find_if(members_.begin(), members_.end(),
                                   [&](const member& m) { return m.name == name || m.name == name + ".npy"; });
   if (found == members_.end()) {
-    std::string all;
-    for (const member& m : members_) {
-      std::string_view one = m.name;
-      if (one.ends_with(".npy")) one.remove_suffix(4);
-      all += (all.empty() ? "" : ", ") + printable(one);
-    }
-    throw source_error(path_, "npz", "has no array \"" + printable(name) + "\"; there are " + all);
+    std::vector<std::string> all;
+    for (const member& m : members_)
+      all.push_back(m.name.ends_with(".npy") ? m.name.substr(0, m.name.size() - 4) : m.name);
+    throw source_error(path_, "npz", no_such_name("array", name, all));
   }
   const member& m = *found;
   if ((m.flags & 1) != 0) damaged("has \"" + printable(m.name) + "\" encrypted, which numpy does not write");

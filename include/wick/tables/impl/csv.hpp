@@ -17,6 +17,7 @@
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
+#include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/tables/csv.hpp>
@@ -30,8 +31,8 @@ namespace {
 error field_error(const std::string& path, const csv_text& text, std::uint64_t row, const std::string& column,
                   std::string_view field, const std::string& what) {
   return source_error(path, "csv",
-                      "line " + std::to_string(text.line_of(row)) + ", column \"" + printable(column) +
-                          "\": \"" + printable(field.substr(0, 64)) + "\" " + what);
+                      "line " + std::to_string(text.line_of(row)) + ", column " + shown_name(column) + ": " +
+                          shown_name(field.substr(0, 64)) + " " + what);
 }
 
 std::string_view trimmed(std::string_view field) noexcept {
@@ -62,10 +63,8 @@ csv::csv(const std::string& path, const csv_options& options)
 std::size_t csv::number_of(std::string_view column) const {
   const auto found = std::find(columns_.begin(), columns_.end(), column);
   if (found == columns_.end()) {
-    std::string all;
-    for (const std::string& one : columns_) all += (all.empty() ? "" : ", ") + detail::printable(one);
     throw detail::source_error(path_, "csv",
-                               "no column is called \"" + detail::printable(column) + "\"; there are " + all +
+                               detail::no_such_name("column", column, columns_) +
                                    (options_.header ? "; say .header = false where the first row has values, "
                                                       "and .separator where it is another one"
                                                     : ""));
@@ -85,12 +84,10 @@ csv csv::where(std::string_view column, std::string_view text) const {
       others.emplace_back(field);
   });
   if (rows.empty()) {
-    std::string some;
-    for (const std::string& one : others) some += (some.empty() ? "" : ", ") + detail::printable(one);
-    if (others.size() == 8) some += ", …";
     throw detail::source_error(path_, "csv",
-                               "no row has \"" + detail::printable(text) + "\" in column \"" +
-                                   detail::printable(column) + "\"; there are " + some);
+                               "no row has " + detail::shown_name(text) + " in column " + detail::shown_name(column) +
+                                   "; there are " + detail::shown_names(others) +
+                                   (others.size() == 8 ? ", …" : "") + detail::near_name(text, others));
   }
   csv out = *this;
   out.text_.pick(std::move(rows));
@@ -100,11 +97,11 @@ csv csv::where(std::string_view column, std::string_view text) const {
 files csv::files(std::string_view column, const csv_files_options& options) const {
   const std::size_t slash = path_.rfind('/');
   std::string root = !options.root.empty()        ? options.root
-  // Names are no URLs: what a URL gives a meaning is encoded.
-  const bool on_web = root.starts_with("http://") || root.starts_with("https://");
                      : slash == std::string::npos ? std::string()
                                                   : path_.substr(0, slash + 1);
   if (!root.empty() && !root.ends_with('/')) root += '/';
+  // Names are no URLs: what a URL gives a meaning is encoded.
+  const bool on_web = root.starts_with("http://") || root.starts_with("https://");
   const std::size_t number = number_of(column);
   std::vector<std::string> paths;
   paths.reserve(static_cast<std::size_t>(size()));

@@ -25,6 +25,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
+#include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/tables/detail/parquet_table.hpp>
@@ -192,10 +193,9 @@ const parquet::arrow::SchemaField* find_column(const std::vector<parquet::arrow:
 found_column column_of(const parquet::arrow::SchemaManifest& schema, const std::string& name) {
   const parquet::arrow::SchemaField* field = find_column(schema.schema_fields, name);
   if (field == nullptr) {
-    std::string all;
-    for (const auto& one : schema.schema_fields)
-      all += (all.empty() ? "" : ", ") + printable(one.field->name());
-    throw error("no column is called \"" + printable(name) + "\"; there are " + all);
+    std::vector<std::string> all;
+    for (const auto& one : schema.schema_fields) all.push_back(one.field->name());
+    throw error(no_such_name("column", name, all));
   }
   found_column out{-1, type_of(*field->field->type())};
   while (!field->is_leaf() && field->children.size() == 1) field = &field->children[0];
