@@ -491,7 +491,7 @@ TEST_CASE("samples that lack a member are refused with what they have, or left o
                                             .done());
   CHECK(contains(
       message_of([&] { return wick::tar(shard); }),
-      "/a.tar: 1: tar: has no member \"cls\", only jpg, json; members of a sample must lie side by side "
+      "/a.tar: 1: tar: has no member \"cls\", only \"jpg\", \"json\"; members of a sample must lie side by side "
       "(tar --sort=name); to leave such samples out, set .missing_member = wick::missing_member::leave_out"));
   const wick::detail::tar_samples some =
       wick::tar(shard, {.missing_member = wick::missing_member::leave_out});
@@ -511,7 +511,7 @@ TEST_CASE("a member that is only a link to another is no member, and said so") {
   const auto shard =
       dir.write("a.tar", tar_writer().add("0.jpg", "x").add("0.cls", {}, {.type = '1', .size = 700}).done());
   CHECK(contains(message_of([&] { return wick::tar(shard); }),
-                 "has no member \"cls\", only jpg, cls (a link: write the archive with tar --dereference"));
+                 "has no member \"cls\", only \"jpg\", \"cls\" (a link: write the archive with tar --dereference"));
 }
 
 TEST_CASE("two members of one name are an error") {
@@ -770,4 +770,33 @@ with webdataset.TarWriter('a.tar') as w:
           std::string(static_cast<std::size_t>(100 + i), static_cast<char>(i)));
     CHECK(contains(content(records.at(i)[0]), "\"n\"", std::to_string(i)));
   }
+}
+
+TEST_CASE("a member whose extension has a blank in it is found, and blanks around one are nothing") {
+  const temp_dir dir;
+  const auto path = dir.write("a.tar", tar_writer().add("1.x y", "data").add("1.cls", "3").done());
+  const auto records = wick::tar(path, {"x y", " cls ; txt "});
+  CHECK(records.size() == 1);
+  CHECK(records.at(0)[0].length == 4);
+  CHECK(contains(message_of([&] { return wick::tar(path, {"xy"}); }), "has no member \"xy\", only \"x y\", \"cls\""));
+}
+
+TEST_CASE("keys with dots in them end at the last dot where the options say so") {
+  const temp_dir dir;
+  const auto path = dir.write("a.tar", tar_writer()
+                                           .add("in.v1/v1.0_0.jpg", "a")
+                                           .add("in.v1/v1.0_0.cls", "1")
+                                           .add("in.v1/v1.0_1.jpg", "bc")
+                                           .add("in.v1/v1.0_1.cls", "2")
+                                           .add("in.v1/.hidden.jpg", "x")
+                                           .add("in.v1/README", "x")
+                                           .done());
+  CHECK(contains(message_of([&] { return wick::tar(path); }), "v1: tar: has no member", "only \"0_0.jpg\"",
+                 "ends at the first dot", ".key = wick::tar_key::to_last_dot"));
+  const auto samples = wick::tar(path, {.key = wick::tar_key::to_last_dot});
+  REQUIRE(samples.size() == 2);
+  CHECK(samples.key(1).ends_with("in.v1/v1.0_1"));
+  CHECK(samples.at(1).target == 2);
+  const auto twice = dir.write("b.tar", tar_writer().add("v1.0.jpg", "a").add("v1.0.jpg", "b").done());
+  CHECK(contains(message_of([&] { return wick::tar(twice, {"0.jpg"}); }), "two members", "to_last_dot"));
 }

@@ -25,6 +25,12 @@ enum class missing_member : unsigned char {
   leave_out,  ///< it is left out, and counted in skipped()
 };
 
+/// Where the key of a sample ends in its members' names.
+enum class tar_key : unsigned char {
+  to_first_dot,  ///< "v1.0_0.seg.png" is the member "0_0.seg.png" of "v1", as in WebDataset
+  to_last_dot,   ///< it is the member "png" of "v1.0_0.seg"
+};
+
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
 /// names. Shards on servers are given by wick::remote(), or as URLs where the program includes
 /// <wick/stores/remote.hpp>.
@@ -62,6 +68,8 @@ struct tar_options {
   /// shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, else ~/.cache/wick), and not
   /// needed where SHARD.wickidx lies beside the shard on the server.
   bool keep_index = false;
+  /// Where names have dots that belong to the key, as in "v1.0_0.jpg".
+  tar_key key = tar_key::to_first_dot;
 };
 
 namespace detail {
@@ -111,16 +119,16 @@ class tar_records {
 }  // namespace detail
 
 /// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
-/// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
-/// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
-/// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
-/// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
-/// read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the next time,
-/// unless the shard has another size or time; an index that can't be written is a note in the report. Of
-/// shards on servers SHARD.wickidx is asked for; where there is none the whole shard is read for its headers:
-/// write one with wick-index, and store it beside the shard, again when the shard changes. \throws
-/// wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or there
-/// twice, a KEY.cls holds no number, or a sample is incomplete
+/// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part
+/// (`.key`); members of a sample lie side by side. The headers are read here, once; shards stay open while
+/// the process has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links
+/// and devices are passed over. A shard that is replaced, changed or deleted later is an error of each sample
+/// that is read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the
+/// next time, unless the shard has another size or time; an index that can't be written is a note in the
+/// report. Of shards on servers SHARD.wickidx is asked for; where there is none the whole shard is read for
+/// its headers: write one with wick-index, and store it beside the shard, again when the shard changes.
+/// \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or
+/// there twice, a KEY.cls holds no number, or a sample is incomplete
 detail::tar_samples tar(shard_list shards, tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to

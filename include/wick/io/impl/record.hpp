@@ -2,6 +2,7 @@
 /// The bodies of what io/record.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -40,10 +41,10 @@ void record_fields::add(std::string_view field) {
   names_.emplace_back(field);
   for (;;) {
     const std::size_t end = field.find(';');
-    std::string extension;
-    for (const char c : field.substr(0, end)) {
-      if (c != ' ') extension += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
+    std::string extension(field.substr(0, end));
+    extension.erase(0, std::min(extension.find_first_not_of(' '), extension.size()));  // "jpg; png"
+    extension.erase(extension.find_last_not_of(' ') + 1);
+    for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     if (extension.starts_with('.')) extension.erase(0, 1);
     if (extension.empty()) {
       throw error("wick: \"" + printable(names_.back()) +

@@ -35,8 +35,9 @@ class tar_index {
   /// `skip_incomplete`: a sample that lacks a wanted member is left out and counted; else it is an error.
   /// `keep`: the members of each shard are read from SHARD.wickidx, or written there.
   /// `store`: of the shards that are URLs.
+  /// `last_dot`: keys end at the last dot of a name; else at the first.
   tar_index(std::vector<std::string> shards, std::shared_ptr<object_store> store, record_fields fields,
-            bool labels, bool skip_incomplete, bool keep);
+            bool labels, bool skip_incomplete, bool keep, bool last_dot = false);
 
   const record_fields& fields() const noexcept { return fields_; }
   std::uint64_t size() const noexcept { return samples_.size(); }
@@ -78,7 +79,8 @@ class tar_index {
   /// The sample whose members are passing by.
   struct gathered {
     std::string key;
-    std::string all;  // its extensions, for messages
+    std::string all;      // its extensions, for messages
+    bool dotted = false;  // one of them has a dot
     std::array<found, record_fields::max_fields> wanted{};
     std::int64_t target = 0;
   };
@@ -117,6 +119,7 @@ class tar_index {
   bool labels_;
   bool skip_incomplete_;
   bool keep_;
+  bool last_dot_;
   open_shards open_;
   std::vector<std::string> paths_;
   std::vector<std::string> shards_;  // the same, for messages

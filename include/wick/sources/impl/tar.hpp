@@ -62,7 +62,8 @@ tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
           std::move(shards.paths), std::move(shards.store),
           record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
-          options.missing_member == missing_member::leave_out, options.keep_index)) {}
+          options.missing_member == missing_member::leave_out, options.keep_index,
+          options.key == tar_key::to_last_dot)) {}
 
 sample<file_range, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
@@ -77,7 +78,8 @@ std::string tar_samples::key(std::uint64_t i) const {
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
           std::move(shards.paths), std::move(shards.store), record_fields(members), false,
-          options.missing_member == missing_member::leave_out, options.keep_index)) {}
+          options.missing_member == missing_member::leave_out, options.keep_index,
+          options.key == tar_key::to_last_dot)) {}
 
 record<file_range> tar_records::at(std::uint64_t i) const {
   record<file_range> out(index_->key(i), index_->fields());

@@ -24,6 +24,7 @@
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/detail/user_cache.hpp>
 #include <wick/io/record.hpp>
+#include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/kept_tar.hpp>
@@ -34,11 +35,12 @@
 namespace wick::inline v0_1::detail {
 
 tar_index::tar_index(std::vector<std::string> shards, std::shared_ptr<object_store> store,
-                     record_fields fields, bool labels, bool skip_incomplete, bool keep)
+                     record_fields fields, bool labels, bool skip_incomplete, bool keep, bool last_dot)
     : fields_(std::move(fields)),
       labels_(labels),
       skip_incomplete_(skip_incomplete),
       keep_(keep),
+      last_dot_(last_dot),
       open_(shards.size()),
       paths_(std::move(shards)),
       shards_(paths_),
@@ -223,9 +225,9 @@ void tar_index::walk(std::size_t shard, Members& members, Seen&& seen) {
     if (entry.what == tar_entry::other) continue;
     std::string_view name = entry.name;
     while (name.starts_with("./")) name.remove_prefix(2);
-    const std::size_t base = name.rfind('/') + 1, dot = name.find('.', base);
+    const std::size_t base = name.rfind('/') + 1, dot = last_dot_ ? name.rfind('.') : name.find('.', base);
     // As in WebDataset: no extension, hidden, or __meta__: not a member of a sample.
-    if (dot == std::string_view::npos || dot == base) continue;
+    if (dot == std::string_view::npos || dot < base || name[base] == '.') continue;
     const std::string_view stem = name.substr(base, dot - base);
     if (stem.size() >= 4 && stem.starts_with("__") && stem.ends_with("__")) continue;
     const std::string_view key = name.substr(0, dot);
@@ -245,7 +247,8 @@ void tar_index::take(Members& members, const tar_entry& entry, gathered& now, st
                      const std::string& path) {
   std::string lower(extension);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  if (now.all.size() < 200) now.all += (now.all.empty() ? "" : ", ") + lower;
+  if (now.all.size() < 200) now.all += (now.all.empty() ? "" : ", ") + shown_name(lower);
+  now.dotted = now.dotted || lower.find('.') != std::string::npos;
   const auto [field, alternative] = fields_.find_alternative(lower);
   if (field == fields_.size()) return;
   if (entry.what == tar_entry::link) {
@@ -261,9 +264,13 @@ void tar_index::take(Members& members, const tar_entry& entry, gathered& now, st
   found& f = now.wanted[field];
   if (f.there && f.alternative == alternative) {
     throw sample_problem(path, now.key,
-                         "two members are named \"" + printable(entry.name) + "\" (data at offsets " +
+                         "two members are named " + shown_name(entry.name) + " (data at offsets " +
                              std::to_string(f.where.offset) + " and " + std::to_string(entry.offset) +
-                             "); leave one out");
+                             "); " +
+                             (now.dotted && !last_dot_
+                                  ? "a key ends at the first dot of a name: where keys have dots, set .key = "
+                                    "wick::tar_key::to_last_dot"
+                                  : "leave one out"));
   }
   if (f.there && f.alternative < alternative) return;
   f = {{entry.offset, entry.length}, alternative, true};
@@ -297,11 +304,13 @@ void tar_index::close(std::size_t shard, const gathered& sample) {
       ++skipped_;
       return;
     }
-    throw sample_problem(
-        shards_[shard], sample.key,
-        "has no member \"" + fields_.name(f) + "\", only " + printable(sample.all) +
-            "; members of a sample must lie side by side (tar --sort=name); to leave such samples "
-            "out, set .missing_member = wick::missing_member::leave_out");
+    const std::string advice =
+        sample.dotted
+            ? "a key ends at the first dot of a name: where keys have dots, set .key = wick::tar_key::to_last_dot"
+            : "members of a sample must lie side by side (tar --sort=name); to leave such samples out, set "
+              ".missing_member = wick::missing_member::leave_out";
+    throw sample_problem(shards_[shard], sample.key,
+                         "has no member " + shown_name(fields_.name(f)) + ", only " + sample.all + "; " + advice);
   }
   std::string& keys = keys_[shard];
   if (keys.size() > std::numeric_limits<std::uint32_t>::max()) {
