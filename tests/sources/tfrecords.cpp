@@ -176,7 +176,7 @@ TEST_CASE("an example's features by name") {
   CHECK(e.has("none"));
   CHECK(!e.has("other"));
   CHECK(contains(message_of([&] { return e.text("other"); }), "no feature is called \"other\"",
-                 "image, words"));
+                 "\"image\", \"words\""));
   CHECK(contains(message_of([&] { return e.text("label"); }), "has integers", "integer()"));
   CHECK(contains(message_of([&] { return e.text("words"); }), "has 2 values", "texts()"));
   CHECK(contains(message_of([&] { return e.text("none"); }), "has 0 values"));
@@ -254,4 +254,32 @@ w.close()
   }
   CHECK(batches == 10);
   CHECK(sum == 328'350);
+}
+
+TEST_CASE("a file that is no TFRecord file is named") {
+  const temp_dir dir;
+  const auto said = [&](const std::string& content) {
+    const auto path = dir.write("a.tfrecord", content).string();
+    return message_of([&] { return wick::tfrecords(wick::files({path})); });
+  };
+  CHECK(contains(said("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n"),
+                 "a.tfrecord: tfrecords: is a Git LFS pointer"));
+  CHECK(contains(said("<html><body>no</body></html>"), "is an HTML page"));
+  CHECK(contains(said("BZh91AY&SY123456789"), "compressed with bzip2"));
+  if (run_python("zlib", dir, "open('z', 'wb').write(zlib.compress(b'abc' * 100))"))
+    CHECK(contains(message_of([&] { return wick::tfrecords(wick::files({(dir / "z").string()})); }),
+                   "compressed with zlib"));
+}
+
+TEST_CASE("of a feature that an example has twice the last one counts, as protobuf has it") {
+  const auto entry = [](const std::string& text) {
+    const auto field = [](char tag, const std::string& of) {
+      return std::string(1, tag) + static_cast<char>(of.size()) + of;
+    };
+    return field('\x0a', field('\x0a', "name") + field('\x12', field('\x0a', field('\x0a', text))));
+  };
+  const std::string features = entry("first") + entry("last!"),
+                    whole = std::string("\x0a") + static_cast<char>(features.size()) + features;
+  const wick::tf_example one(wick::bytes(whole.data(), whole.size()));
+  CHECK(one.text("name") == "last!");
 }

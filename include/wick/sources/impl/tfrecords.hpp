@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <wick/io/detail/endian.hpp>
+#include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/framed_records.hpp>
@@ -196,6 +197,13 @@ tf_example::tf_example(bytes message) : message_(std::move(message)) {
         }
       }
       if (one.name.empty()) continue;
+      // Of two entries of a map with one key protobuf takes the last.
+      const auto same = std::find_if(features_.begin(), features_.end(),
+                                     [&](const feature& f) { return f.name == one.name; });
+      if (same != features_.end()) {
+        *same = one;
+        continue;
+      }
       if (features_.size() == most_features) {
         throw error("the record has more than " + std::to_string(most_features) +
                     " features; is it a tensorflow.Example?");
@@ -213,10 +221,9 @@ const tf_example::feature& tf_example::find(std::string_view name, kind wanted) 
   const auto found =
       std::find_if(features_.begin(), features_.end(), [&](const feature& f) { return f.name == name; });
   if (found == features_.end()) {
-    std::string all;
-    for (const feature& f : features_) all += (all.empty() ? "" : ", ") + detail::printable(f.name);
-    throw error("no feature is called \"" + detail::printable(name) + "\"; there are " +
-                (all.empty() ? "none" : all));
+    std::vector<std::string> all;
+    for (const feature& f : features_) all.emplace_back(f.name);
+    throw error(detail::no_such_name("feature", name, all));
   }
   if (found->is != wanted && found->is != kind::none) {  // none: an empty list of any type
     constexpr const char* what[] = {"nothing", "texts", "floats", "integers"};
