@@ -84,7 +84,7 @@ TEST_CASE("what is no array of rows is refused with the finding") {
                  "big-endian"));
   CHECK(contains(refused(file_of("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", "12345678")),
                  "<c8"));
-  CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (1, 2), }", "12")),
+  CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }", "1234")),
                  "Fortran"));
   CHECK(
       contains(refused(file_of("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }", "1234")),
@@ -101,7 +101,7 @@ TEST_CASE("what is no array of rows is refused with the finding") {
       "cut off or damaged"));
   const std::string good = four_rows();
   for (std::size_t size = 1; size < good.size(); ++size) CHECK(!refused(good.substr(0, size)).empty());
-  CHECK(contains(refused(good + "x"), "[4, 3] of uint8", "13 bytes"));
+  CHECK(contains(refused(good + "x"), "has 13 bytes of data, and its array takes 12"));
 }
 
 TEST_CASE("an archive that claims more than its bytes can hold takes no memory") {
@@ -175,7 +175,8 @@ numpy.savez_compressed('packed.npz', **all)
     }
     CHECK(npy(folder + type + ".npy").fingerprint() == npy(folder + "packed.npz", type).fingerprint());
   }
-  CHECK(contains(message_of([&] { return npy(folder + "plain.npz", "x"); }), "no array is called \"x\"", "\"u1\", \"i1\", \"i2\""));
+  CHECK(contains(message_of([&] { return npy(folder + "plain.npz", "x"); }), "no array is called \"x\"",
+                 "\"u1\", \"i1\", \"i2\""));
   CHECK(contains(message_of([&] { return npy(folder + "plain.npz"); }), "archive of several",
                  "npy(path, \"x\")"));
   // Damaged archives.
@@ -217,5 +218,47 @@ TEST_CASE("two arrays side by side train, as pictures too") {
   for (int i = 0; i < 6; ++i) {
     const int which = batch->target.as<std::int32_t>()[i];
     CHECK(batch->data.as<std::uint8_t>()[i * 16] == static_cast<std::uint8_t>(which * 64 + 2 * 8 + 2));
+  }
+}
+
+TEST_CASE("an array in Fortran's order is read where the order makes no difference") {
+  const auto rows = [](const char* shape) {
+    const temp_dir dir;
+    const npy x(dir.write(
+        "x.npy",
+        file_of(std::string("{'descr': '|u1', 'fortran_order': True, 'shape': ") + shape + ", }", "abcdef")));
+    return std::string(reinterpret_cast<const char*>(x.at(x.size() - 1).as<std::uint8_t>()));
+  };
+  CHECK(rows("(6,)").starts_with("f"));
+  CHECK(rows("(6, 1)").starts_with("f"));
+  CHECK(rows("(1, 6)").starts_with("abcdef"));
+  CHECK(rows("(1, 1, 6, 1)").starts_with("abcdef"));
+  CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", "abcdef")),
+                 "Fortran's order"));
+  CHECK(contains(refused(file_of("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 1, 3), }", "abcdef")),
+                 "Fortran's order"));
+}
+
+TEST_CASE("what isn't a whole archive or array is named as what it is") {
+  const temp_dir dir;
+  const std::string array = file_of("{'descr': '|u1', 'fortran_order': False, 'shape': (6,), }", "abcdef");
+  CHECK(contains(message_of([&] { return npy(dir.write("a.npz", array), "x"); }),
+                 "a.npz: npz: is a NumPy array (.npy); read it by npy(path)"));
+  CHECK(contains(refused(array + "gh"), "has 8 bytes of data, and its array takes 6", "several arrays"));
+  CHECK(contains(refused(array + array), "its array takes 6"));
+  CHECK(contains(refused(array.substr(0, array.size() - 1)), "5 bytes of numbers; it is cut off"));
+  CHECK(contains(message_of([&] { return npy(dir.write("page.npz", "<html><body>"), "x"); }),
+                 "is an HTML page"));
+  CHECK(contains(refused("version https://git-lfs.github.com/spec/v1\n"), "a Git LFS pointer"));
+  if (run_python("zipfile", dir, R"(
+for name, method in (('bzip2', zipfile.ZIP_BZIP2), ('lzma', zipfile.ZIP_LZMA)):
+    with zipfile.ZipFile(name + '.npz', 'w', method) as z: z.writestr('x.npy', b'abc' * 100)
+)")) {
+    for (const std::string by : {"bzip2", "lzma"}) {
+      const std::string said = message_of([&] { return npy(dir / (by + ".npz"), "x"); });
+      CHECK(
+          contains(said, by + ".npz: npz: ", "\"x.npy\" is compressed with " + by, "numpy.savez_compressed"));
+      CHECK(!contains(said, "damaged"));
+    }
   }
 }

@@ -22,3 +22,4 @@
 #include <wick/io/impl/replace_file.hpp>
 #include <wick/io/impl/source_file.hpp>
 #include <wick/io/impl/user_cache.hpp>
+#include <wick/io/impl/zip_archive.hpp>

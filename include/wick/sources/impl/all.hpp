@@ -27,4 +27,3 @@
 #include <wick/sources/impl/tfrecords.hpp>
 #include <wick/sources/impl/walk.hpp>
 #include <wick/sources/impl/windows.hpp>
-#include <wick/sources/impl/zip_archive.hpp>

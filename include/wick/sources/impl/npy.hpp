@@ -16,8 +16,8 @@
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
+#include <wick/io/detail/zip_archive.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/detail/zip_archive.hpp>
 #include <wick/sources/npy.hpp>
 
 namespace wick::inline v0_1 {
@@ -68,9 +68,8 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
     const file_kind found = kind_of_file(file, certainty::likely);
     throw source_error(called, "npy",
                        file.empty() ? "is empty (0 bytes)"
-                       : found
-                           ? found.text()
-                           : "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
+                       : found      ? found.text()
+                               : "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
   }
   if (file.size() < 12) damaged(called);
   const auto byte = [&](std::size_t i) {
@@ -100,9 +99,7 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
                            "x.astype(numpy.float32)");
   }
   type = *found;
-  if (entry(called, dict, "fortran_order").starts_with("True")) {
-    throw source_error(called, "npy", "is in Fortran's order, rows last; save numpy.ascontiguousarray(x)");
-  }
+  const bool columns_first = entry(called, dict, "fortran_order").starts_with("True");
   std::string_view tuple = entry(called, dict, "shape");
   if (!tuple.starts_with('(') || tuple.find(')') == std::string_view::npos) damaged(called);
   tuple = tuple.substr(1, tuple.find(')') - 1);
@@ -120,6 +117,10 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
     if (tuple.starts_with('L')) tuple.remove_prefix(1);  // of Python 2
     while (tuple.starts_with(',') || tuple.starts_with(' ')) tuple.remove_prefix(1);
   }
+  std::size_t long_ones = 0;  // with one of them the order makes no difference
+  for (std::size_t i = 0; i < extents.rank(); ++i) long_ones += extents[i] > 1 ? 1u : 0u;
+  if (long_ones > 1 && columns_first)
+    throw source_error(called, "npy", "is in Fortran's order, rows last; save numpy.ascontiguousarray(x)");
 }
 
 /// \throws wick::error
@@ -153,11 +154,18 @@ detail::array_rows npy::rows_of(const std::string& called, std::string file) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(header.extents.count(), static_cast<std::int64_t>(detail::size_of(header.type)),
                              &bytes) ||
-      static_cast<std::uint64_t>(bytes) != there) {
+      static_cast<std::uint64_t>(bytes) > there) {
     throw detail::source_error(called, "npy",
                                "says that it is " + to_string(header.extents) + " of " +
                                    std::string(to_string(header.type)) + ", and has " +
                                    std::to_string(there) + " bytes of numbers; it is cut off or damaged");
+  }
+  if (static_cast<std::uint64_t>(bytes) < there) {
+    throw detail::source_error(called, "npy",
+                               "has " + std::to_string(there) + " bytes of data, and its array takes " +
+                                   std::to_string(bytes) +
+                                   "; where several arrays are in one file, save each in a "
+                                   "file of its own, or all by numpy.savez()");
   }
   const auto count = static_cast<std::uint64_t>(header.extents[0]);
   if (bytes == 0) throw detail::source_error(called, "npy", "has no numbers: " + to_string(header.extents));

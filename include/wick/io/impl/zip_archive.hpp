@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/zip_archive.hpp declares. Included in exactly one file of a program.
+/// The bodies of what io/detail/zip_archive.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,28 @@
 
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
+#include <wick/io/detail/zip_archive.hpp>
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/detail/zip_archive.hpp>
 
 namespace wick::inline v0_1::detail {
 
 namespace {
 
 constexpr std::uint32_t no_32 = 0xFFFFFFFF;  // ZIP64 has the number
+
+/// PKWARE: "APPNOTE.TXT", 4.4.5.
+std::string name_of_method(unsigned method) {
+  const char* const name = method == 9    ? "Deflate64"
+                           : method == 12 ? "bzip2"
+                           : method == 14 ? "lzma"
+                           : method == 93 ? "zstd"
+                           : method == 95 ? "xz"
+                                          : nullptr;
+  return std::string("compressed with ") + (name != nullptr ? name : "method " + std::to_string(method));
+}
 
 }  // namespace
 
@@ -49,8 +61,13 @@ void zip_archive::read_directory() {
   const std::string tail = bytes(all - std::min<std::uint64_t>(all, end_size + locator_size + 0xFFFF),
                                  std::min<std::uint64_t>(all, end_size + locator_size + 0xFFFF));
   const std::size_t at = tail.rfind("PK\x05\x06");
-  if (at == std::string::npos || tail.size() - at < end_size)
+  if (at == std::string::npos || tail.size() - at < end_size) {
+    const file_kind found =
+        kind_of_file(bytes(0, std::min<std::uint64_t>(all, file_kind::looked_at)), certainty::likely);
+    if (found && found.what.find("ZIP") == std::string_view::npos && found.what != "a NumPy archive (.npz)")
+      throw source_error(path_, "npz", found.text());
     damaged("is no ZIP archive: it has no end record");
+  }
   std::uint64_t count = load_little_endian(tail, at + 10, 2), size = load_little_endian(tail, at + 12, 4),
                 offset = load_little_endian(tail, at + 16, 4);
   if (at >= locator_size && tail.compare(at - locator_size, 4, "PK\x06\x07") == 0) {
@@ -109,7 +126,12 @@ std::string zip_archive::read(const std::string& name) const {
     throw source_error(path_, "npz", no_such_name("array", name, all));
   }
   const member& m = *found;
-  if ((m.flags & 1) != 0) damaged("has \"" + printable(m.name) + "\" encrypted, which numpy does not write");
+  const auto not_of_numpy = [&](const std::string& what) {
+    return source_error(path_, "npz",
+                        shown_name(m.name) + " is " + what +
+                            "; write the arrays by numpy.savez() or numpy.savez_compressed()");
+  };
+  if ((m.flags & 1) != 0) throw not_of_numpy("encrypted");
   constexpr std::size_t header_size = 30;
   const std::string header = bytes(m.header, header_size);
   if (!header.starts_with("PK\x03\x04")) damaged("has no member where its directory says");
@@ -119,7 +141,7 @@ std::string zip_archive::read(const std::string& name) const {
   if (m.method == 8)
     out = unpack(m, out);
   else if (m.method != 0)
-    damaged("has \"" + printable(m.name) + "\" packed by method " + std::to_string(m.method));
+    throw not_of_numpy(name_of_method(m.method));
   if (out.size() != m.size) damaged("has \"" + printable(m.name) + "\" in another size than it says");
   std::uint32_t crc = 0;
   for (std::size_t at = 0; at < out.size();) {
