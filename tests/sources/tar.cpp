@@ -475,7 +475,8 @@ TEST_CASE("a label that is no whole number is an error with its key and the text
     CHECK(contains(message(bad), "not a whole number"));
   }
   CHECK(contains(message(std::string(5000, '1')), "(5000 bytes), not a whole number"));
-  for (const char* good : {"0", "7\r\n", "-9223372036854775808", "007"}) CHECK(message(good).empty());
+  for (const char* good : {"0", "7\r\n", "-9223372036854775808", "007", "3.0", "1e2"})
+    CHECK(message(good).empty());
 }
 
 TEST_CASE("samples that lack a member are refused with what they have, or left out and counted") {
@@ -491,7 +492,8 @@ TEST_CASE("samples that lack a member are refused with what they have, or left o
                                             .done());
   CHECK(contains(
       message_of([&] { return wick::tar(shard); }),
-      "/a.tar: 1: tar: has no member \"cls\", only \"jpg\", \"json\"; members of a sample must lie side by side "
+      "/a.tar: 1: tar: has no member \"cls\", only \"jpg\", \"json\"; members of a sample must lie side by "
+      "side "
       "(tar --sort=name); to leave such samples out, set .missing_member = wick::missing_member::leave_out"));
   const wick::detail::tar_samples some =
       wick::tar(shard, {.missing_member = wick::missing_member::leave_out});
@@ -510,8 +512,9 @@ TEST_CASE("a member that is only a link to another is no member, and said so") {
   const temp_dir dir;
   const auto shard =
       dir.write("a.tar", tar_writer().add("0.jpg", "x").add("0.cls", {}, {.type = '1', .size = 700}).done());
-  CHECK(contains(message_of([&] { return wick::tar(shard); }),
-                 "has no member \"cls\", only \"jpg\", \"cls\" (a link: write the archive with tar --dereference"));
+  CHECK(contains(
+      message_of([&] { return wick::tar(shard); }),
+      "has no member \"cls\", only \"jpg\", \"cls\" (a link: write the archive with tar --dereference"));
 }
 
 TEST_CASE("two members of one name are an error") {
@@ -778,7 +781,8 @@ TEST_CASE("a member whose extension has a blank in it is found, and blanks aroun
   const auto records = wick::tar(path, {"x y", " cls ; txt "});
   CHECK(records.size() == 1);
   CHECK(records.at(0)[0].length == 4);
-  CHECK(contains(message_of([&] { return wick::tar(path, {"xy"}); }), "has no member \"xy\", only \"x y\", \"cls\""));
+  CHECK(contains(message_of([&] { return wick::tar(path, {"xy"}); }),
+                 "has no member \"xy\", only \"x y\", \"cls\""));
 }
 
 TEST_CASE("keys with dots in them end at the last dot where the options say so") {

@@ -136,10 +136,12 @@ TEST_CASE("rows with a text in a column are a table of their own") {
   CHECK(of_part.labels == numbers{1});
   // Errors name the line in the file.
   CHECK(contains(message_of([&] { return both.integers("n"); }), "line 6", "\"x4\" is no whole number"));
-  CHECK(message_of([&] {
-          return all.where("split", "val");
-        }).ends_with("table.csv: csv: no row has \"val\" in column \"split\"; there are \"train\", \"test\""));
-  CHECK(contains(message_of([&] { return train.where("split", "test"); }), "no row has", "there are \"train\""));
+  CHECK(
+      message_of([&] {
+        return all.where("split", "val");
+      }).ends_with("table.csv: csv: no row has \"val\" in column \"split\"; there are \"train\", \"test\""));
+  CHECK(contains(message_of([&] { return train.where("split", "test"); }), "no row has",
+                 "there are \"train\""));
   CHECK(contains(message_of([&] { return all.where("part", "test"); }), "no column is called \"part\""));
   CHECK(all.size() == 5);
   std::string many = "n\n";
@@ -389,4 +391,52 @@ t.to_csv('b.csv.gz', index=False, lineterminator='\r\n')
             doctest::Approx(static_cast<double>(i) / 7));
     }
   }
+}
+
+TEST_CASE("numbers that are too small for a float are zero, and those that are too large an error") {
+  const temp_dir dir;
+  const std::string zeros = "0." + std::string(400, '0') + "1";
+  const auto t = table(dir, "x\n3e-50\n-1e-300\n1e-5000\n" + zeros + "\n1e-40\n+2e-46\n");
+  const auto rows = t.numbers({"x"});
+  for (const int i : {0, 1, 2, 3, 5}) CHECK(*rows.at(static_cast<std::uint64_t>(i)).as<float>() == 0);
+  CHECK(*rows.at(4).as<float>() > 0);
+  for (const std::string& large : list{"3e50", "-1e39", "1e5000", "1" + std::string(400, '0')}) {
+    const auto too_large = table(dir, "x\n" + large + "\n");
+    CHECK(contains(message_of([&] { return too_large.numbers({"x"}); }), "line 2", "too large for a float"));
+  }
+}
+
+TEST_CASE("whole numbers that pandas wrote as floats are taken") {
+  const temp_dir dir;
+  const auto t = table(dir, "label\n3.0\n-2.\n+1.000\n1e3\n9007199254740992.0\n7\n");
+  CHECK(t.integers("label") == std::vector<std::int64_t>{3, -2, 1, 1000, 9007199254740992, 7});
+  for (const char* wrong : {"3.5", "1e300", "nan", "inf", "3.0x", "0x3", "."}) {
+    const auto bad = table(dir, std::string("label\n") + wrong + "\n");
+    CHECK(contains(message_of([&] { return bad.integers("label"); }), "is no whole number"));
+  }
+  const auto empty = table(dir, "label,x\n1,\n,2\n");
+  CHECK(contains(message_of([&] { return empty.integers("label"); }), "line 3", "\"\" is no whole number",
+                 "leave"));
+}
+
+TEST_CASE("what is no number says which option helps") {
+  const temp_dir dir;
+  const auto numbers = [&](const std::string& field, const wick::csv_options& options = {}) {
+    const auto t = table(
+        dir,
+        "x" + std::string(1, options.separator) + "y\n" + field + std::string(1, options.separator) + "1\n",
+        options);
+    return message_of([&] { return t.numbers({"x"}); });
+  };
+  CHECK(contains(numbers("NA"), "\"NA\" is no number", ".empty_number"));
+  CHECK(numbers("NA", {.empty_number = 0}).empty());
+  CHECK(numbers("None", {.empty_number = 0}).empty());
+  CHECK(numbers("null", {.empty_number = 0}).empty());
+  CHECK(contains(numbers("cat", {.empty_number = 0}), "\"cat\" is no number"));
+  CHECK(contains(numbers("3,14", {.separator = ';'}), "\"3,14\" is no number", "decimal comma",
+                 ".decimal = ','"));
+  CHECK(contains(message_of([&] { return table(dir, "path, label\na,1\n").integers("label"); }),
+                 "no column is called \"label\"", "\" label\" differs only in blanks"));
+  CHECK(contains(message_of([&] { return table(dir, "path,label\ra,1\rb,2\r"); }),
+                 "its lines end in CR alone", "tr"));
 }

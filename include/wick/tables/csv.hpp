@@ -19,8 +19,10 @@ namespace wick::inline v0_1 {
 struct csv_options {
   char separator = ',';  ///< between the fields of a row: ',', ';', '\t', …
   bool header = true;    ///< the first row has the columns' names; without it they are "0", "1", …
-  /// What an empty field is in a column of numbers; without it, it is an error.
+  /// What an empty field is in a column of numbers, and one of NA, N/A, NULL, None, and so on; without it, it
+  /// is an error.
   std::optional<double> empty_number = {};
+  char decimal = '.';  ///< what begins the fraction of a number: ',' in "3,14"
 };
 
 /// Options of csv::files().
@@ -63,7 +65,7 @@ class csv {
   /// A source of the files that a column names, also by URL: see wick::files. \throws wick::error for an
   /// empty field
   wick::files files(std::string_view column, const csv_files_options& options = {}) const;
-  /// \throws wick::error for what is no whole number
+  /// Also those written as "3.0". \throws wick::error for what is no whole number
   std::vector<std::int64_t> integers(std::string_view column) const;
   /// Labels that are names: sorted, and numbered from 0. Tables of where() have the names and numbers of the
   /// whole table, so that parts agree.

@@ -14,6 +14,7 @@
 #include <wick/io/impl/large_pages.hpp>
 #include <wick/io/impl/line_file.hpp>
 #include <wick/io/impl/log_file.hpp>
+#include <wick/io/impl/numbers.hpp>
 #include <wick/io/impl/object_store.hpp>
 #include <wick/io/impl/percent_encoding.hpp>
 #include <wick/io/impl/plain_file.hpp>

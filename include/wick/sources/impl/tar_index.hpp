@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -20,6 +19,7 @@
 #include <wick/async/detail/at_once.hpp>
 #include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/index_lock.hpp>
+#include <wick/io/detail/numbers.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/detail/user_cache.hpp>
@@ -265,8 +265,7 @@ void tar_index::take(Members& members, const tar_entry& entry, gathered& now, st
   if (f.there && f.alternative == alternative) {
     throw sample_problem(path, now.key,
                          "two members are named " + shown_name(entry.name) + " (data at offsets " +
-                             std::to_string(f.where.offset) + " and " + std::to_string(entry.offset) +
-                             "); " +
+                             std::to_string(f.where.offset) + " and " + std::to_string(entry.offset) + "); " +
                              (now.dotted && !last_dot_
                                   ? "a key ends at the first dot of a name: where keys have dots, set .key = "
                                     "wick::tar_key::to_last_dot"
@@ -282,19 +281,14 @@ std::int64_t tar_index::label(std::string_view text, const tar_entry& entry, con
                               const std::string& path) {
   const std::string shown =
       "\"" + printable(text.substr(0, 40)) + "\" (" + std::to_string(entry.length) + " bytes)";
-  const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
+  const std::optional<std::int64_t> value = whole_number(text);
+  if (!value) {
     throw sample_problem(path, key,
                          "\"" + printable(entry.name) + "\" holds " + shown +
                              ", not a whole number; for other targets ask for the members by name: "
                              "wick::tar(shards, {\"jpg\", \"cls\"})");
   }
-  return value;
+  return *value;
 }
 
 void tar_index::close(std::size_t shard, const gathered& sample) {
@@ -306,11 +300,13 @@ void tar_index::close(std::size_t shard, const gathered& sample) {
     }
     const std::string advice =
         sample.dotted
-            ? "a key ends at the first dot of a name: where keys have dots, set .key = wick::tar_key::to_last_dot"
+            ? "a key ends at the first dot of a name: where keys have dots, set .key = "
+              "wick::tar_key::to_last_dot"
             : "members of a sample must lie side by side (tar --sort=name); to leave such samples out, set "
               ".missing_member = wick::missing_member::leave_out";
-    throw sample_problem(shards_[shard], sample.key,
-                         "has no member " + shown_name(fields_.name(f)) + ", only " + sample.all + "; " + advice);
+    throw sample_problem(
+        shards_[shard], sample.key,
+        "has no member " + shown_name(fields_.name(f)) + ", only " + sample.all + "; " + advice);
   }
   std::string& keys = keys_[shard];
   if (keys.size() > std::numeric_limits<std::uint32_t>::max()) {

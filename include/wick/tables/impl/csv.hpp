@@ -3,17 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include <wick/io/detail/numbers.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
@@ -35,10 +35,16 @@ error field_error(const std::string& path, const csv_text& text, std::uint64_t r
                           shown_name(field.substr(0, 64)) + " " + what);
 }
 
-std::string_view trimmed(std::string_view field) noexcept {
-  while (field.starts_with(' ') || field.starts_with('\t')) field.remove_prefix(1);
-  while (field.ends_with(' ') || field.ends_with('\t')) field.remove_suffix(1);
-  return field;
+/// What is in the place of a number, for the end of a message.
+std::string no_number(std::string_view field, char separator) {
+  const std::string_view text = bare_number(field);
+  const std::size_t comma = text.find(',');
+  float n = 0;
+  if (is_missing(text)) return "is no number; set .empty_number = NAN for gaps";
+  if (comma != std::string_view::npos && separator != ',' &&
+      parse_float(std::string(text).replace(comma, 1, "."), n) == float_fault::none)
+    return "is no number: it has a decimal comma; set .decimal = ','";
+  return "is no number";
 }
 
 }  // namespace
@@ -85,8 +91,8 @@ csv csv::where(std::string_view column, std::string_view text) const {
   });
   if (rows.empty()) {
     throw detail::source_error(path_, "csv",
-                               "no row has " + detail::shown_name(text) + " in column " + detail::shown_name(column) +
-                                   "; there are " + detail::shown_names(others) +
+                               "no row has " + detail::shown_name(text) + " in column " +
+                                   detail::shown_name(column) + "; there are " + detail::shown_names(others) +
                                    (others.size() == 8 ? ", …" : "") + detail::near_name(text, others));
   }
   csv out = *this;
@@ -117,27 +123,19 @@ files csv::files(std::string_view column, const csv_files_options& options) cons
   return wick::files(paths);
 }
 
-namespace {
-
-/// std::from_chars takes none.
-std::string_view without_plus(std::string_view digits) noexcept {
-  return digits.starts_with('+') && !digits.starts_with("+-") ? digits.substr(1) : digits;
-}
-
-}  // namespace
-
 std::vector<std::int64_t> csv::integers(std::string_view column) const {
   const std::size_t number = number_of(column);
   std::vector<std::int64_t> out(static_cast<std::size_t>(size()));
   text_.each(number, [&](std::uint64_t row, std::string_view field) {
-    const std::string_view digits = without_plus(detail::trimmed(field));
-    const auto [end, fault] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), out[static_cast<std::size_t>(row)]);
-    if (fault != std::errc() || end != digits.data() + digits.size()) {
+    const std::optional<std::int64_t> found = detail::whole_number(field);
+    if (!found) {
       throw detail::field_error(
           path_, text_, row, columns_[number], field,
-          "is no whole number; for names of classes write classes(), for fractions numbers()");
+          detail::is_missing(field)
+              ? "is no whole number; leave the row out, or read the column by numbers() with .empty_number"
+              : "is no whole number; for names of classes write classes(), for fractions numbers()");
     }
+    out[static_cast<std::size_t>(row)] = *found;
   });
   return out;
 }
@@ -172,18 +170,23 @@ detail::array_rows csv::numbers(const std::vector<std::string>& columns) const {
   auto kept = std::make_shared<std::vector<float>>();
   std::vector<float>& out = *kept;
   out.reserve(static_cast<std::size_t>(size()) * which.size());
+  std::string with_point;
   text_.each(which, [&](std::uint64_t row, std::size_t c, std::string_view field) {
-    const std::string_view digits = without_plus(detail::trimmed(field));
     float n = 0;
-    if (digits.empty() && options_.empty_number) {
-      n = static_cast<float>(*options_.empty_number);
-    } else {
-      const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-      if (digits.empty() || fault != std::errc() || end != digits.data() + digits.size()) {
-        throw detail::field_error(path_, text_, row, columns[c], field,
-                                  digits.empty() ? "is no number; say {.empty_number = NAN} for gaps"
-                                                 : "is no number, or one that a float can't hold");
-      }
+    if (options_.empty_number && detail::is_missing(field)) {
+      out.push_back(static_cast<float>(*options_.empty_number));
+      return;
+    }
+    if (options_.decimal != '.') {
+      with_point = field;
+      std::replace(with_point.begin(), with_point.end(), options_.decimal, '.');
+    }
+    const auto fault = detail::parse_float(options_.decimal == '.' ? field : with_point, n);
+    if (fault != detail::float_fault::none) {
+      throw detail::field_error(path_, text_, row, columns[c], field,
+                                fault == detail::float_fault::too_large
+                                    ? "is too large for a float"
+                                    : detail::no_number(field, options_.separator));
     }
     out.push_back(n);
   });

@@ -238,6 +238,10 @@ csv_text::csv_text(const std::string& path, char separator, bool header) : separ
     throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
   read(path);
   if (begins_.empty()) throw source_error(path, "csv", "has no row");
+  const std::size_t lone = text_.find('\r');
+  if (begins_.size() == 1 && lone < text_.find_last_not_of("\r\n") &&
+      text_.find('\n') == std::string_view::npos && text_.find('"') == std::string_view::npos)
+    throw source_error(path, "csv", "its lines end in CR alone; write LF (tr '\\r' '\\n' < FILE)");
   begins_.push_back(text_.size());
   std::vector<std::string_view> raw;
   split(row(0), raw);
