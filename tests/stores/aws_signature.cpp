@@ -6,9 +6,9 @@
 
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 

@@ -18,13 +18,13 @@
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/image_folder.hpp>
 #include <wick/sources/tar.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/remote.hpp>
 #include <wick/tables/csv.hpp>
 
@@ -176,15 +176,17 @@ TEST_CASE("a pattern stands for the objects that it stands for on the disk") {
   if (skipped()) return;
   const temp_dir folder;
   for (const char* name : {"top.jpg", "x/a.jpg", "x/b.jpg", "x/y/b.jpg", "x/y/z/b.jpg", "._a.jpg", ".c/z.jpg",
-                           "x/.c/z.jpg", "y/x.txt"})
+                           "x/.c/z.jpg", "y/x.txt", "b [v2]/p.jpg", "b [v2]/q.png", "b v/r.jpg"})
     write_file(folder.path() / "data" / "train" / name, "x");
   const s3_server server(folder);
   variables v;
   use(v, server);
   const std::string here = (folder.path() / "data" / "train" / "").string(), there = "s3://data/train/";
-  for (const char* pattern :
-       {"*", "*.jpg", "?op.jpg", "*/[ab].jpg", "**", "**.jpg", "**/*.jpg", "**/b.jpg", "x/**/b.jpg",
-        "x/**/*/b.jpg", "x/**.jpg", "**/y/*", ".c/*", "**/.c/z.jpg", ".c/z.jpg", "{x,y}/*"}) {
+  for (const char* pattern : {"*",           "*.jpg",    "?op.jpg",      "*/[ab].jpg",   "**",
+                              "**.jpg",      "**/*.jpg", "**/b.jpg",     "x/**/b.jpg",   "x/**/*/b.jpg",
+                              "x/**.jpg",    "**/y/*",   ".c/*",         "**/.c/z.jpg",  ".c/z.jpg",
+                              "{x,y}/*",     "b [v2]/*", "b [v2]/?.jpg", "b [v2]/p.jpg", "b [[]v2]/*",
+                              "b [uv]/*.jpg"}) {
     CAPTURE(pattern);
     const auto names_below = [](const std::string& at, const std::string& of) {
       const wick::files found(at + of);
@@ -194,6 +196,7 @@ TEST_CASE("a pattern stands for the objects that it stands for on the disk") {
     };
     CHECK(names_below(there, pattern) == names_below(here, pattern));
   }
+  CHECK(wick::files(there + "b [v2]/").size() == 2);
   CHECK(contains(message_of([&] { return wick::files(there + "x**/b.jpg"); }), "x**/b.jpg", "write /**/"));
 }
 

@@ -6,8 +6,8 @@
 
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
-#include <wick/pipeline/error.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
+#include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
 using wick::detail::encoded_query;

@@ -328,7 +328,8 @@ TEST_CASE("a source of many objects gives up at the first error, and where the p
 
 TEST_CASE("names in a table are percent-encoded below a URL, and a URL that isn't encoded is refused") {
   const temp_dir dir;
-  const std::vector<std::string> names{"a#1.bin", "a#2.bin", "b c.bin", "100%.bin", "q?x=1.bin", "\u00fc&+;.bin", "sub/%41.bin"};
+  const std::vector<std::string> names{"a#1.bin",   "a#2.bin",       "b c.bin",    "100%.bin",
+                                       "q?x=1.bin", "\u00fc&+;.bin", "sub/%41.bin"};
   std::string table = "path\n";
   for (const std::string& name : names) {
     dir.write(name, "content of " + name);
@@ -360,6 +361,24 @@ TEST_CASE("a file on a server that is compressed or another format is named wher
   const faulty_server server(dir);
   const std::string url = server.url("ok", "packed.bin");
   CHECK(contains(message_of([&] { return wick::tokens(url); }), "tokens: is compressed with bzip2"));
-  CHECK(contains(message_of([&] { return wick::records(wick::files({url}), 16); }), "is compressed with bzip2"));
+  CHECK(contains(message_of([&] { return wick::records(wick::files({url}), 16); }),
+                 "is compressed with bzip2"));
   CHECK(wick::tokens(url, {.raw = true}).store->size() == 512);
+}
+
+TEST_CASE("bytes that a server compresses are refused with the encoding's name, and are not asked for") {
+  const temp_dir dir;
+  dir.write("a.bin", numbers(100, 8, 3));
+  const faulty_server server(dir);
+  const auto said = [&](const char* kind) {
+    const std::string url = server.url(kind, "a.bin");
+    std::string text = message_of([&] { return wick::tokens(url); });
+    CHECK(message_of([&] { return wick::records(wick::files({url}), 8); }).empty() == text.empty());
+    wick::loader loader(wick::files({url}) | wick::read() | wick::group(1));
+    CHECK(message_of([&] { return loader.next(); }).empty() == text.empty());
+    return text;
+  };
+  CHECK(contains(said("encoded"), "compressed (Content-Encoding: gzip)", "store it uncompressed"));
+  CHECK(said("packed").empty());
+  CHECK(said("chunked_name").empty());
 }

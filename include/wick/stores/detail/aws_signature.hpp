@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
+#include <wick/stores/detail/aws_credentials.hpp>
 
 namespace wick::inline v0_1::detail {
 

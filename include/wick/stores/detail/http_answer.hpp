@@ -23,12 +23,13 @@ struct http_answer {
   std::uint64_t size = unknown;    ///< and the object's size
   std::uint64_t length = unknown;  ///< Content-Length
   std::uint64_t version = 0;       ///< a hash of the ETag, else of the date; 0 where the answer has neither
+  std::string version_text;        ///< "ETag \"abc\"", for messages
+  std::string encoding;            ///< "gzip", where the bytes are not the object's; empty: they are
   double retry_after = 0;          ///< seconds
-  std::string version_text;  ///< "ETag "abc"" or "Last-Modified Sun, …", what the version is a hash of
-  std::string date;          ///< the server's time
-  std::string location;      ///< of a redirect
-  std::string region;        ///< of an S3 bucket
-  std::size_t bytes = 0;     ///< of all lines so far
+  std::string date;                ///< the server's time
+  std::string location;            ///< of a redirect
+  std::string region;              ///< of an S3 bucket
+  std::size_t bytes = 0;           ///< of all lines so far
 
   /// The next line, with its end. False when they become too many.
   bool add(std::string_view line);

@@ -10,11 +10,11 @@
 
 #include <wick/async/detail/owned.hpp>
 #include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_role.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
 #include <wick/stores/detail/http_client.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/remote.hpp>
 

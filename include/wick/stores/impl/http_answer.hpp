@@ -10,10 +10,10 @@
 #include <system_error>
 #include <utility>
 
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/stores/detail/http_answer.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -93,6 +93,11 @@ bool http_answer::add(std::string_view line) {
   } else if (name == "etag" || (name == "last-modified" && version == 0)) {
     version = version_of(value);
     version_text = (name == "etag" ? "ETag " : "Last-Modified ") + std::string(value.substr(0, 100));
+  } else if (name == "content-encoding") {
+    // Other values, such as S3's "aws-chunked" and a wrong "utf-8", change no byte.
+    for (const std::string_view known : {"x-gzip", "gzip", "deflate", "br", "zstd", "compress"}) {
+      if (encoding.empty() && lower_case(value).find(known) != std::string::npos) encoding = known;
+    }
   } else if (name == "retry-after") {
     std::uint64_t seconds = 0;
     if (parse_number(value, seconds)) retry_after = static_cast<double>(seconds);
@@ -112,6 +117,10 @@ std::string http_answer::fault(std::uint64_t from, std::uint64_t to, std::uint64
   };
   // Some servers send a part with 200.
   if (status != 200 && status != 206) return "the server answers " + status_text(status);
+  if (!encoding.empty()) {
+    return "the server sends it compressed (Content-Encoding: " + encoding +
+           "); store it uncompressed, or without that header";
+  }
   if (end != unknown) {
     if (first == from && end <= to) return {};
     return "the server sends " + range(first, end) + " for " + range(from, to);

@@ -113,7 +113,7 @@ struct http_request {
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   http_answer answer;
-  std::uint64_t keys = 0;             // that it is signed with
+  std::uint64_t keys = 0;  // that it is signed with
   std::uint64_t from = 0, place = 0;  // the first byte asked for; the object's byte that comes next
   bool checked = false, good = false;
   std::string fault, refusal;  // what is wrong with the answer; the first bytes of what it says about that
@@ -295,11 +295,13 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   refusal.clear();
   message[0] = '\0';
   curl_slist_free_all(std::exchange(headers, nullptr));
-  for (const std::string& line : to.headers) {
-    curl_slist* const longer = curl_slist_append(headers, line.c_str());
+  const auto add = [this](const char* line) {
+    curl_slist* const longer = curl_slist_append(headers, line);
     if (longer == nullptr) throw std::bad_alloc();
     headers = longer;
-  }
+  };
+  add("Accept-Encoding: identity");  // a range of compressed bytes is none of the object
+  for (const std::string& line : to.headers) add(line.c_str());
   const auto set = [this](CURLoption option, auto value) {
     if (curl_easy_setopt(easy, option, value) == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
   };

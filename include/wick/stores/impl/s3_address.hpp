@@ -9,10 +9,10 @@
 #include <string_view>
 #include <system_error>
 
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -14,9 +14,9 @@
 #include <system_error>
 #include <utility>
 
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
 namespace wick::inline v0_1::detail {
