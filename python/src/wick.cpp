@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
@@ -23,6 +25,7 @@
 
 #include <wick/core.hpp>
 #include <wick/python/add_loader.hpp>
+#include <wick/python/path.hpp>
 #ifdef WICK_PYTHON_URLS
 #include <wick/stores/remote.hpp>
 #endif
@@ -246,24 +249,53 @@ struct picture_options {
   std::size_t batch;
   std::vector<transform> transforms;
   bool shuffle, drop_last;
+  std::int64_t max_pixels;
 };
+const std::int64_t most_pixels = wick::decode_options().max_pixels;
 template <class Source>
 auto pictures(Source&& source, picture_options o) {
   return ordered(std::forward<Source>(source), o.shuffle,
-                 wick::read() | wick::decode() | transforms_stage(std::move(o.transforms)) |
+                 wick::read() | wick::decode({.max_pixels = o.max_pixels}) |
+                     transforms_stage(std::move(o.transforms)) |
                      wick::array_batch(o.batch, {.drop_last = o.drop_last}));
 }
 
-using strings = std::variant<std::string, std::vector<std::string>>;
-std::vector<std::string> list_of(const strings& some) {
-  if (const auto* const one = std::get_if<std::string>(&some)) return {*one};
-  return std::get<std::vector<std::string>>(some);
+using wick::python::path;
+using paths = std::variant<path, std::vector<path>>;
+std::vector<std::string> texts_of(const std::vector<path>& some) {
+  std::vector<std::string> out;
+  for (const path& p : some) out.push_back(p.text);
+  return out;
+}
+std::vector<std::string> list_of(const paths& some) {
+  if (const auto* const one = std::get_if<path>(&some)) return {one->text};
+  return texts_of(std::get<std::vector<path>>(some));
 }
 
 /// One name may be a pattern.
-wick::files files_of(const strings& some) {
-  if (const auto* const one = std::get_if<std::string>(&some)) return wick::files(*one);
-  return wick::files(std::get<std::vector<std::string>>(some));
+wick::files files_of(const paths& some) {
+  if (const auto* const one = std::get_if<path>(&some)) return wick::files(one->text);
+  return wick::files(texts_of(std::get<std::vector<path>>(some)));
+}
+
+/// None: those of images.
+wick::image_folder_options folder_options(const std::optional<std::vector<std::string>>& extensions,
+                                          bool allow_empty) {
+  wick::image_folder_options out;
+  if (extensions) out.extensions = *extensions;
+  out.allow_empty = allow_empty;
+  return out;
+}
+
+/// \throws wick::error for another word than those of the C++ enumeration
+template <class E>
+E one_of(const char* keyword, const std::string& word, std::initializer_list<std::pair<const char*, E>> all) {
+  std::string words;
+  for (const auto& [name, value] : all) {
+    if (word == name) return value;
+    words += std::string(words.empty() ? "\"" : " or \"") + name + '"';
+  }
+  throw wick::error(std::string(keyword) + "=\"" + word + "\"; it may be " + words);
 }
 
 // ---- arrays ----
@@ -326,61 +358,83 @@ NB_MODULE(_wick, m) {
 
   wick::python::add_loader(
       m, "image_folder",
-      [](const std::string& folder, std::size_t batch, std::vector<transform> transforms, bool shuffle,
-         bool drop_last) {
-        return pictures(without_gil([&] { return wick::image_folder(folder); }),
-                        {batch, std::move(transforms), shuffle, drop_last});
+      [](const path& folder, std::size_t batch, std::vector<transform> transforms, bool shuffle,
+         bool drop_last, const std::optional<std::vector<std::string>>& extensions, bool allow_empty,
+         std::int64_t max_pixels) {
+        const auto source = [&] {
+          return wick::image_folder(folder.text, folder_options(extensions, allow_empty));
+        };
+        return pictures(without_gil(source), {batch, std::move(transforms), shuffle, drop_last, max_pixels});
       },
       "folder"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "shuffle"_a = true,
-      "drop_last"_a = false,
+      "drop_last"_a = false, "extensions"_a = nb::none(), "allow_empty"_a = false,
+      "max_pixels"_a = most_pixels,
       "Pictures in a folder a class, as for torchvision's ImageFolder, or \"s3://bucket/train/\": batches of "
       "(images, labels). The transforms must "
-      "bring all pictures to one size. With torchrun's RANK and WORLD_SIZE each rank gets its share of each "
+      "bring all pictures to one size. extensions=[\".jpg\"]: only such files. allow_empty: a class may have "
+      "none. max_pixels: a larger picture is an error. With torchrun's RANK and WORLD_SIZE each rank gets "
+      "its share of each "
       "batch.");
   m.def(
       "image_classes",
-      [](const std::string& folder) {
-        return without_gil([&] { return wick::image_folder(folder).classes(); });
+      [](const path& folder, const std::optional<std::vector<std::string>>& extensions, bool allow_empty) {
+        return without_gil([&] {
+          return wick::image_folder(folder.text, folder_options(extensions, allow_empty)).classes();
+        });
       },
-      "folder"_a, "The names of the classes of an image_folder; a label is an index into them.");
+      "folder"_a, "extensions"_a = nb::none(), "allow_empty"_a = false,
+      "The names of the classes of an image_folder; a label is an index into them.");
   wick::python::add_loader(
       m, "tar",
-      [](const strings& shards, std::size_t batch, std::vector<transform> transforms, bool shuffle,
-         bool drop_last, bool keep_index) {
-        return pictures(without_gil([&] { return wick::tar(list_of(shards), {.keep_index = keep_index}); }),
-                        {batch, std::move(transforms), shuffle, drop_last});
+      [](const paths& shards, std::size_t batch, std::vector<transform> transforms, bool shuffle,
+         bool drop_last, bool keep_index, const std::string& missing_member, const std::string& key,
+         std::int64_t max_pixels) {
+        const wick::tar_options options{
+            .missing_member = one_of<wick::missing_member>(
+                "missing_member", missing_member,
+                {{"refuse", wick::missing_member::refuse}, {"leave_out", wick::missing_member::leave_out}}),
+            .keep_index = keep_index,
+            .key = one_of<wick::tar_key>("key", key,
+                                         {{"to_first_dot", wick::tar_key::to_first_dot},
+                                          {"to_last_dot", wick::tar_key::to_last_dot}})};
+        return pictures(without_gil([&] { return wick::tar(list_of(shards), options); }),
+                        {batch, std::move(transforms), shuffle, drop_last, max_pixels});
       },
       "shards"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "shuffle"_a = true,
-      "drop_last"_a = false, "keep_index"_a = false,
+      "drop_last"_a = false, "keep_index"_a = false, "missing_member"_a = "refuse", "key"_a = "to_first_dot",
+      "max_pixels"_a = most_pixels,
       "Tar shards as WebDataset writes them, of KEY.jpg (or png, …) and KEY.cls: batches of (images, "
       "labels). "
       "\"train-{000..146}.tar\", \"train-*.tar\", URLs (https://, s3://), or a list. "
-      "keep_index: the next start reads no shard.");
+      "keep_index: the next start reads no shard. missing_member=\"leave_out\": without samples that lack a "
+      "picture or a class. key=\"to_last_dot\": where keys have dots.");
   wick::python::add_loader(
       m, "csv",
-      [](const std::string& table, std::size_t batch, std::vector<transform> transforms,
+      [](const path& table, std::size_t batch, std::vector<transform> transforms,
          const std::string& path_column, const std::string& label_column,
-         const std::map<std::string, std::string>& where, const std::string& root, char separator,
-         bool header, bool shuffle, bool drop_last) {
+         const std::map<std::string, std::string>& where, const path& root, char separator, bool header,
+         bool shuffle, bool drop_last, const std::string& prefix, const std::string& suffix,
+         std::int64_t max_pixels) {
         const auto samples = [&] {
-          wick::csv rows(table, {.separator = separator, .header = header});
+          wick::csv rows(table.text, {.separator = separator, .header = header});
           for (const auto& [column, text] : where) rows = rows.where(column, text);
-          return wick::zip(rows.files(path_column, {.root = root}),
+          return wick::zip(rows.files(path_column, {.root = root.text, .prefix = prefix, .suffix = suffix}),
                            wick::in_memory(rows.integers(label_column)));
         };
-        return pictures(without_gil(samples), {batch, std::move(transforms), shuffle, drop_last});
+        return pictures(without_gil(samples), {batch, std::move(transforms), shuffle, drop_last, max_pixels});
       },
       "table"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "path_column"_a = "path",
-      "label_column"_a = "label", "where"_a = std::map<std::string, std::string>(), "root"_a = "",
-      "separator"_a = ',', "header"_a = true, "shuffle"_a = true, "drop_last"_a = false,
+      "label_column"_a = "label", "where"_a = std::map<std::string, std::string>(), "root"_a = path(),
+      "separator"_a = ',', "header"_a = true, "shuffle"_a = true, "drop_last"_a = false, "prefix"_a = "",
+      "suffix"_a = "", "max_pixels"_a = most_pixels,
       "A CSV list of pictures and whole numbers: batches of (images, labels). where={\"split\": \"train\"} "
       "takes the rows with that text in that column. Relative paths are below `root`, or the table's "
-      "folder. header=False: the columns are \"0\", \"1\", and so on.");
+      "folder, behind `prefix` and before `suffix`. header=False: the columns are \"0\", \"1\", and so on.");
   wick::python::add_loader(
       m, "tokens",
-      [](const strings& files, std::uint64_t length, std::size_t batch, const std::string& dtype,
-         std::uint64_t stride, std::uint64_t header, bool shuffle, bool drop_last) {
-        const wick::tokens_options options{.header = header};
+      [](const paths& files, std::uint64_t length, std::size_t batch, const std::string& dtype,
+         std::uint64_t stride, std::uint64_t header, bool shuffle, bool drop_last, bool raw) {
+        const wick::tokens_options options{.header = header, .raw = raw};
         const auto stream = [&] {
           if (dtype == "uint16") return wick::tokens<std::uint16_t>(files_of(files), options);
           if (dtype == "uint32") return wick::tokens<std::uint32_t>(files_of(files), options);
@@ -391,9 +445,10 @@ NB_MODULE(_wick, m) {
                        wick::read() | wick::array_batch(batch, {.drop_last = drop_last}));
       },
       "files"_a, "length"_a, "batch"_a = 32, "dtype"_a = "uint16", "stride"_a = 0, "header"_a = 0,
-      "shuffle"_a = true, "drop_last"_a = false,
+      "shuffle"_a = true, "drop_last"_a = false, "raw"_a = false,
       "Files of token numbers, as numpy's tofile() writes them, by a pattern, URLs (https://, s3://), or a "
-      "list: batches of (inputs, targets), int64 [batch, length], where targets are one token further on.");
+      "list: batches of (inputs, targets), int64 [batch, length], where targets are one token further on. "
+      "raw: also files that begin as another format does.");
   wick::python::add_loader(
       m, "tensors",
       [](const given_array& data, const given_array& target, std::size_t batch, bool shuffle,

@@ -44,5 +44,6 @@ NB_MODULE(wick_bridge, m) {
       },
       "shuffle"_a);
   wick_bridge::add_conversions(m);
+  wick_bridge::add_paths(m);
   wick_bridge::add_running(m);
 }

@@ -7,6 +7,7 @@
 namespace wick_bridge {
 
 void add_conversions(nanobind::module_& m);
+void add_paths(nanobind::module_& m);
 void add_running(nanobind::module_& m);
 
 }  // namespace wick_bridge

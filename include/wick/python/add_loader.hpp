@@ -20,6 +20,7 @@
 #include <wick/loader/loader_options.hpp>
 #include <wick/python/detail/module_types.hpp>
 #include <wick/python/detail/python_loader.hpp>
+#include <wick/python/path.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -95,10 +96,10 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
     m.def(
         name,
         [make](A... arguments, std::uint64_t seed, std::size_t workers, std::size_t io_threads,
-               std::size_t prefetch, std::size_t memory, const std::string& on_error,
-               const std::string& failure_log, const std::string& delivery_log,
-               const std::vector<std::string>& quarantine, double hang_after, const std::string& tensors,
-               const nanobind::object& device, nanobind::object into) -> detail::python_loader* {
+               std::size_t prefetch, std::size_t memory, const std::string& on_error, const path& failure_log,
+               const path& delivery_log, const std::vector<path>& quarantine, double hang_after,
+               const std::string& tensors, const nanobind::object& device,
+               nanobind::object into) -> detail::python_loader* {
           detail::python_delivery deliver = detail::delivery_of(tensors, device, std::move(into));
           auto what = make(std::move(arguments)...);
           loader_options options{.seed = seed,
@@ -108,10 +109,11 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
                                  .prefetch = prefetch,
                                  .memory = memory,
                                  .on_error = detail::error_policy(on_error),
-                                 .failure_log_file = failure_log,
-                                 .delivery_log_file = delivery_log,
-                                 .quarantine = quarantine,
+                                 .failure_log_file = failure_log.text,
+                                 .delivery_log_file = delivery_log.text,
+                                 .quarantine = {},
                                  .hang_after = detail::seconds_of(hang_after)};
+          for (const path& p : quarantine) options.quarantine.push_back(p.text);
           if (deliver.device != nullptr) options.batch_memory = deliver.device->memory();
           return detail::python_pipeline<decltype(what)>::run(std::move(what), std::move(options),
                                                               std::move(deliver));
@@ -119,8 +121,8 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
         extra..., nanobind::kw_only(), nanobind::arg("seed") = 0, nanobind::arg("workers") = 0,
         nanobind::arg("io_threads") = 0, nanobind::arg("prefetch") = 0,
         nanobind::arg("memory") = loader_options().memory, nanobind::arg("on_error") = "fail",
-        nanobind::arg("failure_log") = "", nanobind::arg("delivery_log") = "",
-        nanobind::arg("quarantine") = std::vector<std::string>(), nanobind::arg("hang_after") = 120.0,
+        nanobind::arg("failure_log") = path(), nanobind::arg("delivery_log") = path(),
+        nanobind::arg("quarantine") = std::vector<path>(), nanobind::arg("hang_after") = 120.0,
         nanobind::arg("tensors") = "auto", nanobind::arg("device") = "cpu",
         nanobind::arg("into") = nanobind::none(), nanobind::rv_policy::take_ownership);
   }(detail::arguments_of<Make>());

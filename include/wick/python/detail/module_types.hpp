@@ -2,6 +2,7 @@
 /// The classes and exceptions of a Python module with loaders, and what its keywords mean.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -23,6 +24,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/python/detail/python_loader.hpp>
+#include <wick/python/path.hpp>
 #include <wick/python/to_python.hpp>
 #include <wick/recovery/on_error.hpp>
 
@@ -44,13 +46,19 @@ inline std::chrono::nanoseconds seconds_of(double seconds) {
   }
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
+inline bool has_torch() {
+  const auto modules = nanobind::cast<nanobind::dict>(nanobind::module_::import_("sys").attr("modules"));
+  if (modules.contains("torch")) return true;
+  return !nanobind::module_::import_("importlib.util").attr("find_spec")("torch").is_none();
+}
 /// \throws wick::error
 inline python::tensors tensors_of(const std::string& word) {
   if (word == "numpy") return python::tensors::numpy;
+  if (word == "torch" && !has_torch())
+    throw error("tensors=\"torch\", and PyTorch isn't installed; install it, or write tensors=\"numpy\"");
   if (word == "torch") return python::tensors::torch;
   if (word != "auto") throw error("tensors=\"" + word + "\": it may be \"torch\", \"numpy\" or \"auto\"");
-  const nanobind::object found = nanobind::module_::import_("importlib.util").attr("find_spec")("torch");
-  return found.is_none() ? python::tensors::numpy : python::tensors::torch;
+  return has_torch() ? python::tensors::torch : python::tensors::numpy;
 }
 /// \throws wick::error
 inline python_delivery delivery_of(const std::string& tensors, const nanobind::object& device,
@@ -82,11 +90,60 @@ inline void load_dict(python_loader& into, const nanobind::dict& from) {
   load_bytes(into, nanobind::borrow<nanobind::bytes>(from["wick"]));
 }
 
-/// What a message advises in C++, as Python writes it.
+/// What a message advises in C++, as Python writes it: ".keep_index = true" is keep_index=True.
 inline std::string in_python(std::string text) {
-  constexpr std::string_view there = ".on_error = wick::on_error::skip", instead = "on_error=\"skip\"";
-  if (const std::size_t at = text.find(there); at != std::string::npos)
-    text.replace(at, there.size(), instead);
+  const auto replace = [&text](std::string_view there, std::string_view instead) {
+    for (std::size_t at = 0; (at = text.find(there, at)) != std::string::npos; at += instead.size())
+      text.replace(at, there.size(), instead);
+  };
+  // What the package has in another form.
+  static constexpr std::pair<std::string_view, std::string_view> phrases[] = {
+      {"; for names of classes write classes(), for fractions numbers()", "; write numbers into the table"},
+      {", or read the column by numbers() with .empty_number", ""},
+      {"name other extensions", "give extensions=[…]"},
+      {"write wick::files", "write wick.csv"},
+      {", or use wick::files", ", or use wick.csv"},
+      {"wick::decode({.max_pixels = ...})", "max_pixels=…"},
+      {"tokens<std::uint32_t>(…) has 4 bytes", "dtype=\"uint32\" has 4 bytes"},
+      {"tokens<std::uint32_t>(\"train.bin\")", "dtype=\"uint32\""},
+      {"read it by npy(path)", "load it by numpy.load(), and give it to wick.tensors()"},
+      {"read an array of it by npy(path, \"name\")",
+       "load it by numpy.load(), and give it to wick.tensors()"},
+      {"read its members by tar(path, {\"EXTENSION\"})", "read it by wick.tar(path)"},
+      {"read it as an image: files(…) | read() | decode()",
+       "read images by wick.image_folder() or wick.csv()"},
+      {"; for other targets ask for the members by name: wick::tar(shards, {\"jpg\", \"cls\"})", ""},
+      {"include <wick/stores/remote.hpp> and link wick::curl", "install a build of wick with libcurl"},
+  };
+  for (const auto& [there, instead] : phrases) replace(there, instead);
+  static constexpr std::string_view keywords[] = {
+      "allow_empty", "check_versions", "extensions",     "hang_after",
+      "header",      "io_threads",     "keep_index",     "key",
+      "max_pixels",  "memory",         "missing_member", "on_error",
+      "prefetch",    "prefix",         "quarantine",     "raw",
+      "root",        "separator",      "stride",         "suffix",
+      "workers"};
+  for (const std::string_view keyword : keywords) {
+    const std::string member = "." + std::string(keyword);
+    for (std::size_t at = 0; (at = text.find(member, at)) != std::string::npos; ++at) {
+      const std::size_t end = at + member.size();
+      const char before = at == 0 ? ' ' : text[at - 1], after = end < text.size() ? text[end] : ' ';
+      if ((before != ' ' && before != '(' && before != '{') || (after != ' ' && after != ',' && after != ';'))
+        continue;
+      text.erase(at, 1);
+      if (text.compare(end - 1, 3, " = ") != 0) continue;
+      text.replace(end - 1, 3, "=");
+      if (text.compare(end, 4, "true") == 0) text[end] = 'T';
+      if (text.compare(end, 5, "false") == 0) text[end] = 'F';
+      if (text.compare(end, 6, "wick::") != 0) continue;
+      // An enumerator: its last part, in quotes.
+      constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_:";
+      const std::size_t stop = std::min(text.find_first_not_of(letters, end), text.size());
+      const std::size_t name = text.rfind(':', stop - 1) + 1;
+      text.replace(end, stop - end, "\"" + text.substr(name, stop - name) + "\"");
+    }
+  }
+  replace("wick::", "wick.");
   return text;
 }
 
@@ -234,10 +291,14 @@ inline void add_loader_class(nanobind::module_& m) {
           "fingerprint",
           [](const python_loader& l, std::uint64_t epoch) { return l.fingerprint(epoch).value; },
           arg("epoch"), "A number for the samples that an epoch delivered, equal for any number of workers.")
-      .def("trace", &python_loader::trace, arg("path"), "Writes a trace for Perfetto until stop_trace().")
+      .def(
+          "trace", [](python_loader& l, const python::path& to) { l.trace(to.text); }, arg("path"),
+          "Writes a trace for Perfetto until stop_trace().")
       .def("stop_trace", &python_loader::stop_trace)
-      .def("write_quarantine", &python_loader::write_quarantine, arg("path"),
-           "Writes the keys of the failed samples: the next run leaves them out by quarantine=[path].");
+      .def(
+          "write_quarantine",
+          [](const python_loader& l, const python::path& to) { l.write_quarantine(to.text); }, arg("path"),
+          "Writes the keys of the failed samples: the next run leaves them out by quarantine=[path].");
 }
 
 // ---- exceptions ----
