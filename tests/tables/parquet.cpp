@@ -88,7 +88,7 @@ part('part-10.parquet', 70, 5, 3)
 part('part-1.parquet', 0, 40, 16)
 part('part-3.parquet', 0, 0, 16)
 part('many.parquet', 0, 600, 10)
-pq.write_table(pa.table({'text': ['a'], 'label': pa.array([1], pa.int32())}), 'other.parquet')
+pq.write_table(pa.table({'text': ['a'], 'label': pa.array([1], pa.float64())}), 'other.parquet')
 pq.write_table(pa.table({'text': ['a']}), 'short.parquet')
 nulls = pa.table({
     'meta': pa.array([{'score': 1}, None, {'score': 3}, {'score': None}, {'score': 5}, {'score': 6}],
@@ -401,7 +401,8 @@ TEST_CASE("what a field can't hold is refused with the file, the column, its typ
   CHECK(contains(refused<std::int64_t>(types, {"time"}), "is timestamp[us]", "no C++ type holds it"));
   CHECK(contains(refused<std::string>(types, {"words"}), "is list<string>", "no C++ type holds it"));
   CHECK(contains(refused<wick::bytes>(types, {"image"}), "name a field of it, \"column.field\""));
-  CHECK(contains(refused<float>(types, {"label"}), "no column is called \"label\"; there are \"bool\", \"i8\", \"u8\""));
+  CHECK(contains(refused<float>(types, {"label"}),
+                 "no column is called \"label\"; there are \"bool\", \"i8\", \"u8\""));
   CHECK(contains(refused<float>(types, {"image.size"}), "no column is called \"image.size\""));
   CHECK(contains(refused<mixed>(types, {"list", "string"}),
                  "a row has 3 fields, which take 3 columns, and 2 are named"));
@@ -409,7 +410,7 @@ TEST_CASE("what a field can't hold is refused with the file, the column, its typ
   const auto differ = message_of([] {
     return wick::parquet<std::int64_t>(texts{file("part-1.parquet"), file("other.parquet")}, {"label"});
   });
-  CHECK(contains(differ, "other.parquet: parquet: column \"label\" is int32, and int64 in ",
+  CHECK(contains(differ, "other.parquet: parquet: column \"label\" is double, and int64 in ",
                  "part-1.parquet; give all files"));
   CHECK(contains(
       message_of([] {
@@ -723,4 +724,52 @@ pq.write_table(pa.table({'image': pa.chunked_array(structs)}), 'nested.parquet',
                    }),
                    "null"));
   }
+}
+
+TEST_CASE("columns that writers leave ambiguous are refused, or read as the field wants them") {
+  const temp_dir dir;
+  if (!run_python("pyarrow.parquet, base64", dir, R"(
+import pyarrow as pa, pyarrow.parquet as pq
+write = lambda name, **columns: pq.write_table(pa.table(columns), name + '.parquet')
+write('wide', x=pa.array([1, 2], pa.int64()), t=pa.array(['a', 'b']))
+write('narrow', x=pa.array([3, 4], pa.int32()), t=pa.array(['c', 'd'], pa.large_string()))
+write('nulls', x=pa.nulls(2), t=pa.nulls(2))
+write('float', x=pa.array([0.5, 1]), t=pa.array(['e', 'f']))
+pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=['x', 'x']), 'twice.parquet')
+import pyarrow.parquet.encryption as pe
+class kms(pe.KmsClient):
+    def __init__(self, config): super().__init__()
+    def wrap_key(self, key, name): return base64.b64encode(key)
+    def unwrap_key(self, key, name): return base64.b64decode(key)
+factory = pe.CryptoFactory(lambda config: kms(config))
+for name, plain in (('footer', False), ('column', True)):
+    how = pe.EncryptionConfiguration(footer_key='f', column_keys={'k': ['x']}, plaintext_footer=plain)
+    properties = factory.file_encryption_properties(pe.KmsConnectionConfig(), how)
+    pq.write_table(pa.table({'x': pa.array([1, 2])}), name + '.parquet', encryption_properties=properties)
+)"))
+    return;
+  const auto path = [&](const char* name) { return (dir / (std::string(name) + ".parquet")).string(); };
+  const auto said = [&](const char* name, const wick::parquet_options& options = {}) {
+    return message_of([&] { return wick::parquet<std::int64_t>(path(name), {"x"}, options); });
+  };
+  const auto both = all_of(wick::parquet<std::int64_t>(texts{path("wide"), path("narrow")}, {"x"}));
+  CHECK(both == std::vector<std::int64_t>{1, 2, 3, 4});
+  const auto backward = all_of(wick::parquet<std::int64_t>(texts{path("narrow"), path("wide")}, {"x"}));
+  CHECK(backward == std::vector<std::int64_t>{3, 4, 1, 2});
+  const auto filled = all_of(wick::parquet<std::int64_t>(texts{path("wide"), path("nulls"), path("narrow")},
+                                                         {"x"}, {.null_number = -1}));
+  CHECK(filled == std::vector<std::int64_t>{1, 2, -1, -1, 3, 4});
+  wick::loader nulls(wick::parquet<std::string>(texts{path("nulls"), path("wide")}, {"t"}) | wick::read() |
+                     wick::group(1));
+  CHECK(contains(message_of([&] { return nulls.next(); }), "nulls.parquet, row 0", "null"));
+  CHECK(contains(message_of([&] {
+                   return wick::parquet<std::int64_t>(texts{path("wide"), path("float")}, {"x"});
+                 }),
+                 "float.parquet: parquet: column \"x\" is double, and int64 in "));
+  CHECK(contains(said("twice"), "two columns are called \"x\""));
+  CHECK(contains(said("footer"), "footer.parquet: parquet: is encrypted", "aren't supported"));
+  CHECK(contains(said("column"), "column.parquet: parquet: is encrypted", "aren't supported"));
+  CHECK(contains(said("wide", {.where = {"x", 3, 1}}), ".where", "a min above its max"));
+  CHECK(contains(said("wide", {.where = {"x", std::nan(""), 1}}), ".where"));
+  CHECK(said("wide", {.where = {"x", 1, 1}}).empty());
 }

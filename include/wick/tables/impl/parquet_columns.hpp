@@ -87,6 +87,19 @@ std::shared_ptr<arrow::Array> without_dictionary(const arrow::DictionaryArray& f
   return require(to->Finish());
 }
 
+/// A column without a type, which has only nulls, as one of the type that a field takes.
+std::shared_ptr<arrow::ChunkedArray> with_type(const parquet_field& field,
+                                               std::shared_ptr<arrow::ChunkedArray> column) {
+  if (column->type()->id() != arrow::Type::NA) return column;
+  std::shared_ptr<arrow::DataType> type = arrow::binary();
+  if (field.kind != parquet_field::kinds::text) {
+    with_number(arrow_type_of(field.number), [&]<class N>(N) {
+      if constexpr (!std::is_same_v<N, half_float>) type = arrow::CTypeTraits<N>::type_singleton();
+    });
+  }
+  return std::make_shared<arrow::ChunkedArray>(require(arrow::MakeArrayOfNull(type, column->length())));
+}
+
 /// A column on the way down to its values.
 struct descent {
   std::shared_ptr<arrow::Array> at;

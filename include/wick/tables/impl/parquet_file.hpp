@@ -180,6 +180,9 @@ struct found_column {
 /// "a", or "a.b" for a field of structs. Null: there is none.
 const parquet::arrow::SchemaField* find_column(const std::vector<parquet::arrow::SchemaField>& in,
                                                const std::string& name) {
+  const auto same = [&](const auto& one) { return one.field->name() == name; };
+  if (std::count_if(in.begin(), in.end(), same) > 1)
+    throw error("two columns are called " + shown_name(name) + "; write the file with different names");
   for (const parquet::arrow::SchemaField& one : in) {
     const std::string& own = one.field->name();
     if (own == name) return &one;

@@ -26,6 +26,7 @@
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
+#include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
@@ -56,6 +57,10 @@ struct parquet_files {
       : opened(of, "parquet"), columns(names), options(how) {
     memory.keep_at_most(how.kept_bytes / 4);
     if (options.null_number) check_null_number(fields);
+    if (!how.where.column.empty() && !(how.where.min <= how.where.max)) {
+      throw error("parquet: .where of column " + shown_name(how.where.column) +
+                  " has a min above its max, or NaN; no row would be left");
+    }
     std::vector<remote_part> ends;
     for (std::size_t f = 0; f < opened.size(); ++f) {
       if (opened.on_servers() && f % files_at_once == 0) ends = ends_from(f);
@@ -133,6 +138,14 @@ struct parquet_files {
     }
   }
 
+  /// Whether the field that takes a column holds another type in its place, such as int32 among int64.
+  bool is_held(std::size_t column, const column_type& type) const {
+    return std::any_of(plans.begin(), plans.end(), [&](const field_plan& plan) {
+      return column >= plan.first && column < plan.first + plan.count && fits(plan.field, type) &&
+             (plan.field.kind != parquet_field::kinds::array || type.lists == (plan.count == 1 ? 1u : 0u));
+    });
+  }
+
   void look_into(std::size_t f, const opened_files::look& at, const std::vector<parquet_field>& fields,
                  std::vector<remote_part>& ends) {
     const auto from = std::make_shared<counted_file>(at.where(), at.size(), bytes_read, memory);
@@ -144,7 +157,7 @@ struct parquet_files {
         return as_errors([&] { return reader_of(from, nullptr); });
       } catch (const error&) {
         const file_kind other = at.kind(certainty::likely);
-        if (!other || from->failed() || other.what == "a Parquet file") throw;
+        if (!other || from->failed() || other.what.ends_with("Parquet file")) throw;
         throw error(other.text());
       }
     }();
@@ -161,7 +174,7 @@ struct parquet_files {
       for (const column_type& type : types) first_types.push_back(type.text);
     }
     for (std::size_t c = 0; c < types.size(); ++c) {
-      if (types[c].text == first_types[c]) continue;
+      if (types[c].text == first_types[c] || is_held(c, types[c])) continue;
       throw error("column \"" + printable(columns[c]) + "\" is " + types[c].text + ", and " + first_types[c] +
                   " in " + opened.paths().key(0) + "; give all files of a source one type");
     }
@@ -269,7 +282,7 @@ struct parquet_files {
           for (std::size_t c = plan.first; c < plan.first + plan.count; ++c) {
             if (stop.stop_requested()) return false;
             column = columns[c];
-            parts.push_back(read_column(*reader, of.number, in.leaves[c]));
+            parts.push_back(with_type(plan.field, read_column(*reader, of.number, in.leaves[c])));
           }
           column_maker(*out, rows, options.null_number, memory).make(plan.field, parts);
         }

@@ -16,7 +16,11 @@
 
 namespace wick::inline v0_1::detail::with_arrow {
 
-[[noreturn]] void throw_arrow(const std::string& message) { throw error(printable(message)); }
+[[noreturn]] void throw_arrow(const std::string& message) {
+  if (message.find("decrypt") != std::string::npos || message.find("ncrypted") != std::string::npos)
+    throw error("is encrypted, and encrypted Parquet files aren't supported; write it without encryption");
+  throw error(printable(message));
+}
 void require(const arrow::Status& status) {
   if (!status.ok()) throw_arrow(status.message());
 }
@@ -145,10 +149,13 @@ std::string advice_for(const column_type& type) {
   for (std::size_t i = 0; i < type.lists; ++i) array.insert(0, "std::array<").append(", N>");
   return "write " + array + (type.lists == 1 ? " or std::vector<" + type.number + ">" : "");
 }
+/// Writers give a column without a value no type.
+bool is_only_nulls(const column_type& type) { return type.lists == 0 && type.value == arrow::Type::NA; }
 /// Whether the field holds a value of the column; of an array, whether it holds a number of a column of
 /// numbers, of which it takes several.
 bool fits(const parquet_field& field, const column_type& type) {
   using kinds = parquet_field::kinds;
+  if (is_only_nulls(type)) return field.kind == kinds::number || field.kind == kinds::text;
   if (field.kind == kinds::text) return type.lists == 0 && is_text(type.value);
   if (field.kind == kinds::number && type.lists != 0) return false;
   if (field.kind == kinds::list && type.lists != 1) return false;
