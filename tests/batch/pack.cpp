@@ -120,6 +120,54 @@ wick::pack_options padded(wick::too_long long_ones = wick::too_long::fail) {
 
 }  // namespace
 
+/// The rows of a batch as text: values, segments, and positions.
+template <class Batch>
+std::vector<std::string> rows_of(const Batch& b) {
+  std::vector<std::string> out;
+  const std::int64_t length = b.segments.extents()[1];
+  for (std::int64_t r = 0; r < b.segments.extents()[0]; ++r) {
+    std::string row;
+    for (std::int64_t i = r * length; i < (r + 1) * length; ++i) {
+      row += std::to_string(b.values.data.template as<std::int64_t>()[i]) + '/' +
+             std::to_string(b.segments.template as<std::int32_t>()[i]) + '/' +
+             std::to_string(b.positions.template as<std::int32_t>()[i]) + ' ';
+    }
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+TEST_CASE("the rows of all ranks are those of one, also where all samples of a rank are left out") {
+  const std::vector<std::uint32_t> all{2, 2, 1, 2, 2, 1, 2};
+  const auto of = [&](std::uint64_t rank, std::uint64_t ranks, auto left_out) {
+    wick::loader l(texts{all} | wick::shuffle() | wick::shard(rank, ranks) | tokenize | left_out |
+                       wick::array_pack(4, 2, padded()),
+                   {.seed = 3, .workers = 2, .on_error = wick::on_error::skip});
+    std::vector<std::vector<std::string>> out;
+    for (std::uint64_t e = 0; e < 4; ++e)
+      for (const auto& batch : l.epoch(e)) out.push_back(rows_of(batch));
+    return out;
+  };
+  const auto check = [&](auto left_out) {
+    const auto whole = of(0, 1, left_out);
+    for (const std::uint64_t ranks : {2, 3, 4}) {
+      std::vector<std::vector<std::string>> together(whole.size());
+      for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+        const auto part = of(rank, ranks, left_out);
+        REQUIRE(part.size() == whole.size());
+        for (std::size_t b = 0; b < part.size(); ++b)
+          together[b].insert(together[b].end(), part[b].begin(), part[b].end());
+      }
+      CHECK(together == whole);
+    }
+  };
+  check(wick::filter([](const auto& one) { return one.target % 3 == 0; }));
+  check([](auto one) {
+    if (one.target % 3 != 0) throw wick::error("damaged");
+    return one;
+  });
+}
+
 TEST_CASE("packed rows: each text is there once, whole, in one piece, and next to nothing is padded") {
   const auto all = lengths(4000, 512);
   for (const std::size_t workers : {1, 4}) {
@@ -434,7 +482,11 @@ TEST_CASE("packed rows: what can't be is an error, with the sample's name") {
       } | wick::array_pack(1, 8),
       {.on_error = wick::on_error::skip});
   const auto none = all.next().value();
-  CHECK(none.values.extents() == wick::shape{0, 8});
-  CHECK(none.cu_seqlens.extents() == wick::shape{1});
-  CHECK(none.max_seqlen == 0);
+  CHECK(none.values.extents() == wick::shape{1, 8});  // the planned row, all of it padding
+  CHECK(none.segments.extents() == wick::shape{1, 8});
+  for (int i = 0; i < 8; ++i) {
+    CHECK(none.values.as<int>()[i] == 0);
+    CHECK(none.segments.as<std::int32_t>()[i] == 0);
+  }
+  CHECK(none.cu_seqlens.as<std::int32_t>()[none.cu_seqlens.extents()[0] - 1] == 8);
 }

@@ -102,10 +102,11 @@ class packed_column : public fitting_column {
     const pack_table::place& p = how_->table->places[i];
     return content_of(base_.load(std::memory_order_relaxed) + at(p), p.count * sizeof(T), seed ^ p.count);
   }
-  /// All samples have ended: what has none is padded.
+  /// All samples have ended: places without one are padded, also if there is no sample at all.
   void seal(std::size_t) {
-    std::byte* const base = base_.load(std::memory_order_relaxed);
-    if (base == nullptr) return;
+    if (how_->table->rows == 0) return;
+    std::byte* base = base_.load(std::memory_order_relaxed);
+    if (base == nullptr) base = begin_memory();
     const auto filling = how_->pad.template as<element>();
     how_->table->for_each_part([&](std::size_t begin, std::size_t count, const pack_table::place* p) {
       if (p != nullptr) return;
@@ -113,10 +114,10 @@ class packed_column : public fitting_column {
       std::fill(first, first + count * (sizeof(T) / sizeof(element)), filling);
     });
   }
-  output finish(std::size_t n) {
+  output finish(std::size_t) {
     if (!memory_) memory_ = pool_->acquire(1, number_);
     column_description about;
-    about.count = static_cast<std::int64_t>(n == 0 ? 0 : how_->table->rows);
+    about.count = static_cast<std::int64_t>(how_->table->rows);
     about.type = dtype_of<element>();
     about.each.push_back(static_cast<std::int64_t>(how_->table->length));
     fixed_array<T>::append(about.each);
@@ -226,11 +227,7 @@ class packed_columns {
     parts_ = parts;
   }
   output finish(std::size_t n) {
-    if (n == 0) {  // not sealed yet
-      table_.rows = 0;
-      table_.places.clear();
-      seal(0);
-    }
+    if (!segments_) seal(n);  // without a sample, and without a row
     column_description each, ends;
     each.type = ends.type = dtype::int32;
     each.count = static_cast<std::int64_t>(table_.rows);

@@ -41,6 +41,7 @@ struct pipeline_facts {
   bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may
   bool ends_with_batch = false;                           ///< nothing comes behind batch()
   bool filters = false;                                   ///< a stage leaves out samples
+  bool packs = false;                                     ///< batches are of planned rows, filled or not
   bool feeds_device = false;                              ///< batches go to a device
   bool prefetches = false;                                ///< the source takes hints
   bool grouped = false;                                   ///< by bucket() or pack()

@@ -139,6 +139,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     f.filters = types::filters;
     f.prefetches = prefetching_source<Source>;
     f.grouped = plan_type::grouped;
+    f.packs = plan_type::packs;
     if constexpr (types::batched) {
       f.drop_last = path_.template stage<batching>().drop_last();
       f.pad_last = path_.template stage<batching>().pad_last();

@@ -186,7 +186,11 @@ void batch_completion::publish(batch_job& j) noexcept {
 
 /// Adds the delivered samples to the fingerprint, and closes the gaps.
 void batch_completion::close(batch_job& j) {
-  if (j.rows() == 0) return run_.pipeline.begin(j, pool_);  // as a batch that never had a sample
+  if (j.rows() == 0) {
+    run_.pipeline.begin(j, pool_);                 // as a batch that never had a sample
+    if (run_.facts.packs) run_.pipeline.close(j);  // whose rows are padding: other ranks have theirs
+    return;
+  }
   fingerprint_hash shape;
   run_.pipeline.describe(j, shape);
   std::uint64_t print = shape.value() * j.rows();
