@@ -213,6 +213,25 @@ TEST_CASE("an epoch of which nothing is kept ends with an error, once, and the n
   }
 }
 
+TEST_CASE("a rank whose samples are all filtered delivers empty batches, as other ranks may keep some") {
+  const auto keep = [](const cell& c) { return c.target >= 4; };  // of batches of 8, the second half
+  for (const std::uint64_t rank : {0, 1}) {
+    wick::loader l(wick::from(numbers{40}) | wick::take(8) | wick::shard(rank, 2) | wick::filter(keep) |
+                       wick::array_batch(8),
+                   {.workers = 2});
+    for (const std::uint64_t epoch : {0, 1}) {
+      const batches all = targets_of(l, epoch);
+      CHECK(all == (rank == 0 ? batches{{}} : batches{{4, 5, 6, 7}}));
+    }
+    wick::loader one(wick::from(numbers{40}) | wick::take(32) | wick::shard(rank, 2) |
+                         wick::filter([](const cell& c) { return c.target % 32 >= 16; }),
+                     {.workers = 2});
+    std::size_t n = 0;
+    while (one.next()) ++n;
+    CHECK(n == (rank == 0 ? 0 : 16));
+  }
+}
+
 TEST_CASE(
     "a predicate that throws is a failure of the stage: the policy holds, and what is left out is none") {
   for (const std::size_t workers : {1, 4}) {

@@ -125,7 +125,7 @@ bool loader_core::begun() {
 
 bool loader_core::at_end() {
   records_.report.end(subject());
-  records_.drops.require_some(current_epoch());
+  records_.drops.require_some(current_epoch(), settings_.facts().shard.world);
   return false;
 }
 

@@ -12,7 +12,7 @@ namespace wick::inline v0_1::detail {
 
 void dropped_counts::refuse(std::uint64_t epoch, std::uint64_t dropped) {
   throw error("filter: all " + std::to_string(dropped) + " samples of epoch " + std::to_string(epoch) +
-              " (of this rank) were left out, so there was no batch with any; look at what the predicate is "
+              " were left out, so there was no batch with any; look at what the predicate is "
               "given, and whether it returns true for what is to be kept");
 }
 
