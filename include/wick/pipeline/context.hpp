@@ -79,7 +79,9 @@ class context {
   /// where it has no name, or no loader.
   std::string key() const;
 
-  /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
+  /// The random stream of this sample in this stage. Two stages of a kind have streams of their own. A stream
+  /// is keyed by the stage's number in the pipeline, so adding a stage before this one, also one that draws
+  /// nothing (a cache, a callable), gives it other numbers.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
       random_ = stream_of(where_, stage_, frozen_);
