@@ -15,8 +15,8 @@
 
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
+#include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>

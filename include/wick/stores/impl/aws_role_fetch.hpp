@@ -26,10 +26,10 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_role.hpp>
 #include <wick/stores/detail/http_answer.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
 extern "C" char** environ;

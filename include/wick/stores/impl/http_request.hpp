@@ -113,7 +113,7 @@ struct http_request {
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   http_answer answer;
-  std::uint64_t keys = 0;  // that it is signed with
+  std::uint64_t keys = 0;             // that it is signed with
   std::uint64_t from = 0, place = 0;  // the first byte asked for; the object's byte that comes next
   bool checked = false, good = false;
   std::string fault, refusal;  // what is wrong with the answer; the first bytes of what it says about that

@@ -21,8 +21,8 @@
 
 #include <wick/async/stop_token.hpp>
 #include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/kept_file.hpp>
 #include <wick/io/detail/file_kind.hpp>
+#include <wick/io/detail/kept_file.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/file_stamp.hpp>
