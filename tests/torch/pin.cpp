@@ -71,6 +71,7 @@ TEST_CASE("batches of cached samples are pinned and transferred like any others"
       std::int64_t first = 0;
       for (auto& batch : loader.epoch(epoch)) {
         const std::int64_t count = batch.target.size(0);
+        REQUIRE(fake::finish_all());
         CHECK(are_rows(batch.data, first, count));
         first += count;
       }
