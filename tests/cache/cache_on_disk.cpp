@@ -623,6 +623,32 @@ TEST_CASE("records of several members are kept by both caches, with their keys a
   CHECK(texts(wick::cache_on_disk(folder), 1) == plain);  // all of it from the disk
 }
 
+TEST_CASE("arrays of decode_raw() are kept by both caches") {
+  const temp_dir dir;
+  std::string numbers;
+  for (int i = 0; i < 60; ++i) {
+    const auto v = static_cast<float>(i);
+    numbers.append(reinterpret_cast<const char*>(&v), sizeof v);
+  }
+  const auto path = dir.write("x.bin", numbers).string();
+  const auto values = [&](auto cache) {
+    wick::loader l(wick::records(wick::files({path}), 12) | wick::shuffle() | wick::read() |
+                       wick::decode_raw<float>({3}) | std::move(cache) | wick::array_batch(4),
+                   {.seed = 3, .workers = 2});
+    std::vector<float> out;
+    for (std::uint64_t e = 0; e < 3; ++e) {
+      for (const wick::array& b : l.epoch(e))
+        out.insert(out.end(), b.as<float>(), b.as<float>() + b.extents().count());
+    }
+    return out;
+  };
+  const auto plain = values(counted());
+  CHECK(plain.size() == 180);
+  CHECK(values(wick::cache_in_memory()) == plain);
+  CHECK(values(wick::cache_on_disk((dir / "cache").string())) == plain);
+  CHECK(values(wick::cache_on_disk((dir / "cache").string())) == plain);
+}
+
 TEST_CASE("pictures of 16 bits and of numbers are kept as they are, and normalized ones are refused") {
   wick::context c = context_at(0);
   const std::string deep =

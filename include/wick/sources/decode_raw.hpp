@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
@@ -22,6 +23,7 @@ namespace detail {
 /// Bytes that were read, and what they are.
 class raw_array {
  public:
+  raw_array() = default;
   raw_array(bytes data, std::shared_ptr<const row_format> format) noexcept
       : data_(std::move(data)), format_(std::move(format)) {}
   /// The numbers, for as long as this lives.
@@ -29,6 +31,31 @@ class raw_array {
   const shape& extents() const noexcept { return format_->extents; }
   dtype type() const noexcept { return format_->type; }
   void write_to(slot to) const noexcept { view().write_to(to); }
+
+  /// For caches.
+  static constexpr std::string_view saved_as = "raw_array";
+  raw_array clone() const { return {bytes(data_.data(), data_.size()), format_}; }
+  std::size_t kept_bytes() const noexcept { return data_.size(); }
+  void save(kept_writer& out) const {
+    out.number(format_->type);
+    out.number(std::uint64_t{format_->extents.rank()});
+    for (std::size_t i = 0; i < format_->extents.rank(); ++i) out.number(format_->extents[i]);
+    out.number(std::uint64_t{data_.size()});
+    out.put(data_.data(), data_.size());
+  }
+  static raw_array load(kept_reader& in) {
+    const auto type = in.number<dtype>();
+    shape extents;
+    for (std::size_t left = in.count(); left != 0; --left) {
+      if (extents.rank() == shape::max_rank) throw kept_reader::unavailable();
+      extents.push_back(in.number<std::int64_t>());
+    }
+    auto format = std::make_shared<const row_format>(extents, type);
+    bytes data(in.count());
+    if (data.size() != format->bytes) throw kept_reader::unavailable();
+    in.take(data.data(), data.size());
+    return {std::move(data), std::move(format)};
+  }
 
  private:
   bytes data_;
