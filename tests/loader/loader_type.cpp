@@ -80,8 +80,11 @@ TEST_CASE("samples() is the number of samples that an epoch delivers, on every r
       }
     }
   }
-  wick::loader single(wick::from(up_to(10)), {.workers = 1});
+  wick::loader single(up_to(10), {.workers = 1});  // a source without any stage
+  static_assert(std::is_same_v<decltype(single), wick::loader<std::int64_t>>);
   CHECK(single.samples() == 10);
+  CHECK(single.next() == 0);
+  CHECK(single.next() == 1);
 }
 
 TEST_CASE("two pipelines of the same result are loaders of one type, chosen at run time") {

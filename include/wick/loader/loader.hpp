@@ -75,6 +75,11 @@ class loader {
     mine_ = detail::make_owned<detail::loader_of<Batch>>(std::move(own), std::move(typed), options);
   }
 
+  /// A source as it is, without a stage: its items, one after the other.
+  template <source Source>
+  explicit loader(Source what, loader_options options = {})
+      : loader(pipeline<Source>{std::move(what), {}}, std::move(options)) {}
+
   /// False when it is empty.
   explicit operator bool() const noexcept { return static_cast<bool>(mine_); }
 
@@ -222,6 +227,11 @@ loader(pipeline<Source, S...>, loader_options)
     -> loader<typename detail::pipeline_types<Source, S...>::delivered>;
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<typename detail::pipeline_types<Source, S...>::delivered>;
+
+template <source Source>
+loader(Source, loader_options) -> loader<typename detail::delivered_by<Source>::type>;
+template <source Source>
+loader(Source) -> loader<typename detail::delivered_by<Source>::type>;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>

@@ -131,4 +131,12 @@ struct pipeline_types {
   using order = decltype(order_of(std::make_index_sequence<order_end>{}));
 };
 
+/// What a loader of a source without a stage gives; nothing for what is no source.
+template <class Source>
+struct delivered_by {};
+template <source Source>
+struct delivered_by<Source> {
+  using type = typename pipeline_types<Source>::delivered;
+};
+
 }  // namespace wick::detail
