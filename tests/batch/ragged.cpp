@@ -277,3 +277,77 @@ TEST_CASE("a state of another padding is refused") {
                  }),
                  "batch"));
 }
+
+TEST_CASE("concatenated fields have offsets instead of padding, in every kind of batch") {
+  for (const std::size_t workers : {1, 3}) {
+    wick::loader loader(source() | wick::shuffle() | tokenize |
+                            wick::array_batch(8, {.drop_last = true, .ragged = wick::concatenated}),
+                        {.workers = workers});
+    std::size_t samples = 0;
+    for (const std::uint64_t epoch : {0, 1}) {
+      for (const auto& b : loader.epoch(epoch)) {
+        const auto* const offsets = b.data.offsets.as<std::int64_t>();
+        CHECK(b.data.offsets.extents() == wick::shape{9});
+        CHECK(b.data.values.extents() == wick::shape{offsets[8]});
+        CHECK(offsets[0] == 0);
+        for (std::int64_t i = 0; i < 8; ++i, ++samples) {
+          const std::int64_t target = b.target.as<std::int64_t>()[i];
+          const int* const values = b.data.values.as<int>();
+          CHECK(std::vector<int>(values + offsets[i], values + offsets[i + 1]) ==
+                counted(100 * target, length_of(target)));
+        }
+      }
+    }
+    CHECK(samples == 2 * 48);
+  }
+}
+
+TEST_CASE("concatenated fields of arrays, beside others, as a struct, and with samples left out") {
+  struct graph {
+    std::vector<std::array<std::int64_t, 2>> edges;
+    std::vector<float> weights;
+    float label;
+  };
+  struct graphs {
+    wick::jagged<wick::array> edges, weights;
+    wick::array label;
+  };
+  const auto make = [](const wick::sample<std::uint64_t>& s) {
+    if (s.target % 5 == 3) throw wick::error("damaged");
+    graph g{
+        {}, std::vector<float>(static_cast<std::size_t>(s.target % 3), 0.5f), static_cast<float>(s.target)};
+    for (std::int64_t k = 0; k < s.target % 4; ++k) g.edges.push_back({s.target, k});
+    return g;
+  };
+  wick::loader loader(source(20) | make | wick::array_batch<graphs>(20, {.ragged = wick::concatenated}),
+                      {.workers = 2, .on_error = wick::on_error::skip});
+  const graphs b = loader.next().value();
+  CHECK(b.label.extents() == wick::shape{16});
+  CHECK(b.edges.offsets.extents() == wick::shape{17});
+  const auto* const offsets = b.edges.offsets.as<std::int64_t>();
+  const auto* const weights = b.weights.offsets.as<std::int64_t>();
+  CHECK(b.edges.values.extents() == wick::shape{offsets[16], 2});
+  for (std::int64_t i = 0; i < 16; ++i) {
+    const auto id = static_cast<std::int64_t>(b.label.as<float>()[i]);
+    CHECK(offsets[i + 1] - offsets[i] == id % 4);
+    CHECK(weights[i + 1] - weights[i] == id % 3);
+    for (std::int64_t k = 0; k < id % 4; ++k) {
+      CHECK(b.edges.values.as<std::int64_t>()[2 * (offsets[i] + k)] == id);
+      CHECK(b.edges.values.as<std::int64_t>()[2 * (offsets[i] + k) + 1] == k);
+    }
+  }
+  // Nothing in any of them, and no sample at all.
+  wick::loader empty(source(3) | [](const wick::sample<std::uint64_t>&) { return std::vector<int>(); } |
+                     wick::array_batch(4, {.ragged = wick::concatenated}));
+  const wick::jagged<wick::array> none = empty.next().value();
+  CHECK(none.values.extents() == wick::shape{0});
+  CHECK(none.offsets.extents() == wick::shape{4});
+  wick::loader gone(
+      source(3) | [](const wick::sample<std::uint64_t>&) -> std::vector<int> {
+        throw wick::error("bad");
+      } | wick::array_batch(4, {.ragged = wick::concatenated}),
+      {.on_error = wick::on_error::skip});
+  const wick::jagged<wick::array> no_sample = gone.next().value();
+  CHECK(no_sample.offsets.extents() == wick::shape{1});
+  CHECK(no_sample.offsets.as<std::int64_t>()[0] == 0);
+}

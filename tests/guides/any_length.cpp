@@ -19,9 +19,11 @@ struct model {
   at::Tensor forward(const at::Tensor& tokens, const at::Tensor& lengths);
   at::Tensor forward_packed(const at::Tensor& tokens, const at::Tensor& positions, const at::Tensor& borders,
                             std::int64_t longest);
+  at::Tensor embed(const at::Tensor& values, const at::Tensor& offsets);
 };
 
 void padded(model& m);
+void concatenated(model& m);
 void bucketed(model& m);
 void packed(model& m);
 
@@ -29,6 +31,12 @@ void padded(model& m) {
   wick::loader train(wick::files("texts/*.txt") | wick::shuffle() | wick::read() | tokenize |
                      wick::batch(32, {.ragged = wick::pad_with(0, {.multiple = 8})}));
   for (auto& batch : train.epoch(0)) m.forward(batch.values, batch.lengths);
+}
+
+void concatenated(model& m) {
+  wick::loader bags(wick::files("texts/*.txt") | wick::shuffle() | wick::read() | tokenize |
+                    wick::batch(32, {.ragged = wick::concatenated}));
+  for (auto& batch : bags.epoch(0)) m.embed(batch.values, batch.offsets);
 }
 
 void bucketed(model& m) {

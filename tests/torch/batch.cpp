@@ -200,6 +200,20 @@ struct detection {
 };
 }  // namespace
 
+TEST_CASE("concatenated fields are flat tensors with offsets, as embedding_bag() takes them") {
+  wick::loader loader(wick::from(numbers{6}) | [](std::int64_t i) {
+    return wick::sample<std::vector<std::int64_t>>{std::vector<std::int64_t>(static_cast<std::size_t>(i), i),
+                                                   i};
+  } | wick::batch(6, {.ragged = wick::concatenated}));
+  static_assert(
+      std::is_same_v<decltype(loader)::value_type, wick::sample<wick::jagged<at::Tensor>, at::Tensor>>);
+  const auto batch = loader.next().value();
+  CHECK(values<std::int64_t>(batch.data.values) ==
+        std::vector<std::int64_t>{1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 5});
+  CHECK(values<std::int64_t>(batch.data.offsets) == std::vector<std::int64_t>{0, 0, 1, 3, 6, 10, 15});
+  CHECK(values<std::int64_t>(batch.target) == std::vector<std::int64_t>{0, 1, 2, 3, 4, 5});
+}
+
 TEST_CASE("a struct that names its batch_type becomes that, with its names") {
   wick::loader loader(wick::from(numbers{4}) | [](std::int64_t i) {
     return detection{picture(i, 3), i * i};

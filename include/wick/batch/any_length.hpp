@@ -20,6 +20,15 @@ struct padded {
   Column lengths;  ///< [N] int64
 };
 
+/// A field of any length in a batch, without padding: the samples' values one after the other. Sample i has
+/// values[offsets[i]] to values[offsets[i + 1]], as EmbeddingBag (`include_last_offset`), graph batches, and
+/// Torch's jagged tensors take them.
+template <class Column>
+struct jagged {
+  Column values;   ///< [sum of the lengths, …]
+  Column offsets;  ///< [N + 1] int64: from 0 to the sum of the lengths
+};
+
 /// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
 /// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error::skip) is padding where
 /// it would have been.
@@ -37,10 +46,21 @@ namespace detail {
 
 template <class Column>
 inline constexpr bool is_column<padded<Column>> = is_column<Column>;
+template <class Column>
+inline constexpr bool is_column<jagged<Column>> = is_column<Column>;
 template <class Values, class Column>
 inline constexpr bool is_column<packed<Values, Column>> = true;
 
 }  // namespace detail
+
+/// The type of `concatenated`. It has no default, so that batch()'s options with .ragged differ from those
+/// without.
+struct row_concatenation {
+  explicit constexpr row_concatenation(int) noexcept {}
+};
+/// For `.ragged` of batch(): std::vector fields, of numbers or of std::array of numbers, come as jagged<>,
+/// one after the other: `batch(32, {.ragged = wick::concatenated})`.
+inline constexpr row_concatenation concatenated{0};
 
 /// What fills up rows, and to which multiple.
 struct row_padding {

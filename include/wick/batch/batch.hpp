@@ -140,7 +140,8 @@ class batch_stage {
           !only_ragged,
           "wick: batch() makes tensors, and a field that came (see 'Item') has any length "
           "(std::vector); write batch(n, {.ragged = wick::pad_with(0)}) to fill it up to the longest "
-          "of the batch, or group(n) to keep the samples as they are");
+          "of the batch, {.ragged = wick::concatenated} to put them one after the other, or group(n) to keep "
+          "the samples as they are");
       static_assert(has_a_shape,
                     "wick: batch() can't put the item into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "

@@ -1,5 +1,5 @@
 /// \file
-/// Batches of samples whose fields have any length: filled up to the longest.
+/// Batches of samples whose fields have any length: filled up to the longest, or one after the other.
 #pragma once
 
 #include <concepts>
@@ -31,40 +31,73 @@ struct ragged_batch_options {
   row_padding ragged;
 };
 
+/// As batch_options, where fields of any length follow one another.
+struct jagged_batch_options {
+  bool drop_last = false;
+  wick::layout layout = wick::layout::nchw;
+  bool pad_last = false;
+  row_concatenation ragged;  ///< `concatenated`
+};
+
 namespace detail {
 
-/// Makes batches in which fields of any length are padded.
-template <class Output, class Named = void>
+/// What a value of `.ragged` means: the order that columns get, and the output that they make.
+template <class How>
+struct ragged_kind;
+template <>
+struct ragged_kind<row_padding> {
+  template <class Output>
+  using output = ragged_output<Output>;
+  static ragged_order order(layout of, const row_padding& how) noexcept { return {of, how}; }
+  static std::uint64_t fingerprint(std::uint64_t base, const row_padding& how) noexcept {
+    return fingerprint_hash::of(base, how.real, how.whole, how.multiple);
+  }
+};
+template <>
+struct ragged_kind<row_concatenation> {
+  template <class Output>
+  using output = jagged_output<Output>;
+  static jagged_order order(layout of, const row_concatenation&) noexcept { return {of}; }
+  static std::uint64_t fingerprint(std::uint64_t base, const row_concatenation&) noexcept {
+    return fingerprint_hash::of(base, 1);
+  }
+};
+
+/// Makes batches in which fields of any length are padded or concatenated.
+template <class Output, class Named = void, class How = row_padding>
 class ragged_batch_stage : public batch_stage<Output, Named> {
   using base = batch_stage<Output, Named>;
+  using kind = ragged_kind<How>;
+  using output_type = typename kind::template output<Output>;
 
  public:
   /// \throws wick::error when size is 0
-  ragged_batch_stage(std::size_t size, const ragged_batch_options& options)
+  template <class Options>
+  ragged_batch_stage(std::size_t size, const Options& options)
       : base(size, {.drop_last = options.drop_last, .layout = options.layout, .pad_last = options.pad_last}),
-        pad_(options.ragged) {}
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(base::fingerprint(), pad_.real, pad_.whole, pad_.multiple);
-  }
-  ragged_order order() const noexcept { return {base::order(), pad_}; }
+        how_(options.ragged) {}
+  std::uint64_t fingerprint() const noexcept { return kind::fingerprint(base::fingerprint(), how_); }
+  auto order() const noexcept { return kind::order(base::order(), how_); }
 
   template <class Item>
-  using collator = std::conditional_t<std::is_void_v<Named>, column_of<Item, ragged_output<Output>>,
-                                      named_columns<Item, ragged_output<Output>, Named>>;
+  using collator = std::conditional_t<std::is_void_v<Named>, column_of<Item, output_type>,
+                                      named_columns<Item, output_type, Named>>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
   template <class Item>
   static consteval bool check() {
     if constexpr (can_pad<Item>::value)
-      return check_named<Named, Item, ragged_output<Output>>();
+      return check_named<Named, Item, output_type>();
     else
       return base::template check<Item>();
   }
 
  private:
-  row_padding pad_;
+  How how_;
 };
+template <class Output, class Named = void>
+using jagged_batch_stage = ragged_batch_stage<Output, Named, row_concatenation>;
 static_assert(
     column<column_of<std::vector<int>, ragged_output<array_output>>, std::vector<int>, ragged_order>);
 
@@ -92,6 +125,19 @@ inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t 
 template <class Named>
 detail::ragged_batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                                     ragged_batch_options options) {
+  return {size, options};
+}
+
+/// As array_batch() above, where std::vector fields become jagged<array>: array_batch(8, {.ragged =
+/// concatenated}). \throws wick::error when size is 0
+inline detail::jagged_batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                                    jagged_batch_options options) {
+  return {size, options};
+}
+/// And as a struct of yours whose fields of any length are jagged<array>.
+template <class Named>
+detail::jagged_batch_stage<detail::array_output, Named> array_batch(std::size_t size,
+                                                                    jagged_batch_options options) {
   return {size, options};
 }
 

@@ -54,6 +54,8 @@ template <class Index, class Key>
 inline constexpr std::array names<indexed<void, Index, Key>>{"index", "key"};
 template <class Column>
 inline constexpr std::array names<padded<Column>>{"values", "lengths"};
+template <class Column>
+inline constexpr std::array names<jagged<Column>>{"values", "offsets"};
 template <class Values, class Column>
 inline constexpr std::array names<packed<Values, Column>>{"values", "segments", "positions", "cu_seqlens",
                                                           "max_seqlen"};

@@ -50,6 +50,13 @@ inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
   return {size, options};
 }
 
+/// The same where std::vector fields become jagged<Tensor>: batch(8, {.ragged = concatenated}), `values`
+/// [sum of the lengths, …] and `offsets` int64 [N + 1], without padding. \throws wick::error when size is 0
+inline detail::jagged_batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                               jagged_batch_options options) {
+  return {size, options};
+}
+
 /// The same as a struct of yours: with `struct steps { torch::Tensor observation, reward; };`,
 /// `batch<steps>(64)` gives `batch.observation` and `batch.reward`. The sample's fields are put into those of
 /// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
@@ -62,6 +69,12 @@ detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size, batch_
 template <class Named>
 detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
                                                                ragged_batch_options options) {
+  return {size, options};
+}
+/// And as a struct of yours whose fields of any length are jagged<Tensor>.
+template <class Named>
+detail::jagged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
+                                                               jagged_batch_options options) {
   return {size, options};
 }
 /// Batches of `rows` rows of `length` places, in which samples of std::vector fields lie one behind the

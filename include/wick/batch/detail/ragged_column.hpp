@@ -35,28 +35,30 @@ struct ragged_order {
 template <class Output>
 struct ragged_output : Output {};
 
-/// A column of std::vector<T>.
-template <class T, class Output>
-class ragged_column : public fitting_column {
+/// The same as concatenated ones.
+struct jagged_order {
+  layout order;
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+};
+template <class Output>
+struct jagged_output : Output {};
+
+/// The rows of std::vector<T> as they came, and what padded and concatenated columns make of them: `Self` has
+/// `void join(n)`, which brings them together.
+template <class Self, class T>
+class row_column : public fitting_column {
+ protected:
   using element = typename fixed_array<T>::element;
 
- public:
-  using output = padded<decltype(Output::make(slab{}, column_description{}))>;
-
-  void begin(std::size_t n, const ragged_order& how, const std::shared_ptr<slab_pool>& pool,
-             std::size_t number = 0) {
+  void begin_rows(std::size_t n, const std::shared_ptr<slab_pool>& pool, std::size_t number) {
     if (pool_ != pool) pool_ = pool;
-    pad_ = how.pad;
     number_ = number;
     sealed_ = false;
     rows_.clear();
     rows_.resize(n);
   }
-  /// Any thread, each slot once. \throws wick::error when the padding is no number of this type
-  void put(std::size_t i, std::vector<T>&& value) {
-    static_cast<void>(pad_->template as<element>());
-    rows_[i] = std::move(value);
-  }
+
+ public:
   void close(const std::vector<std::size_t>& gaps, std::size_t n) { close_gaps(rows_, gaps, n); }
   /// Without their lengths: the ranks' shares add up to the same as the whole batch.
   void describe(fingerprint_hash& to) const noexcept {
@@ -66,60 +68,147 @@ class ragged_column : public fitting_column {
     const std::size_t bytes = rows_[i].size() * sizeof(T);
     return content_of(reinterpret_cast<const std::byte*>(rows_[i].data()), bytes, seed ^ bytes);
   }
-
   /// All slots below `n` are written, and the worker that ended the last of them brings them together.
   void seal(std::size_t n) {
     if (sealed_) return;
-    std::size_t longest = 0;
-    for (std::size_t i = 0; i < n; ++i) longest = std::max(longest, rows_[i].size());
-    const auto multiple = static_cast<std::size_t>(pad_->multiple);
-    longest = (longest + multiple - 1) / multiple * multiple;
-    slab values = pool_->acquire(n * longest * sizeof(T), number_);
-    slab lengths = pool_->acquire(n * sizeof(std::int64_t), number_ * (max_fields + 1) + 1);
-    const auto filling = pad_->template as<element>();
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t own = rows_[i].size() * sizeof(T);
-      std::byte* const at = values.data() + i * longest * sizeof(T);
-      if (own != 0) std::memcpy(at, rows_[i].data(), own);
-      auto* const rest = reinterpret_cast<element*>(at + own);
-      std::fill(rest, rest + (longest * sizeof(T) - own) / sizeof(element), filling);
-      const auto length = static_cast<std::int64_t>(rows_[i].size());
-      std::memcpy(lengths.data() + i * sizeof length, &length, sizeof length);
-      rows_[i] = std::vector<T>();  // where it was made, and not in the training loop's thread
-    }
-    about_ = column_description();
-    about_.count = static_cast<std::int64_t>(n);
-    about_.type = dtype_of<element>();
-    about_.each.push_back(static_cast<std::int64_t>(longest));
-    fixed_array<T>::append(about_.each);
-    values_ = std::move(values);
-    lengths_ = std::move(lengths);
+    static_cast<Self&>(*this).join(n);
     sealed_ = true;
-  }
-  output finish(std::size_t n) {
-    seal(n);
-    sealed_ = false;
-    column_description one;
-    one.count = about_.count;
-    one.type = dtype::int64;
-    return {Output::make(std::move(values_), about_), Output::make(std::move(lengths_), one)};
   }
   void drop() noexcept {
     rows_.clear();
     values_.reset();
-    lengths_.reset();
+    numbers_.reset();
   }
 
- private:
+ protected:
+  slab number_slab(std::size_t count) {
+    return pool_->acquire(count * sizeof(std::int64_t), number_ * (max_fields + 1) + 1);
+  }
+  /// Copies row i, and frees it here, not in the training loop's thread. The bytes.
+  std::size_t take_row(std::size_t i, std::byte* to) {
+    const std::size_t own = rows_[i].size() * sizeof(T);
+    if (own != 0) std::memcpy(to, rows_[i].data(), own);
+    rows_[i] = std::vector<T>();
+    return own;
+  }
+  static column_description described(std::size_t count, dtype type) {
+    column_description out;
+    out.count = static_cast<std::int64_t>(count);
+    out.type = type;
+    return out;
+  }
+
   std::vector<std::vector<T>> rows_;
-  std::optional<row_padding> pad_;
-  column_description about_;
-  slab values_, lengths_;
+  slab values_, numbers_;
   std::size_t number_ = 0;
   bool sealed_ = false;
   std::shared_ptr<slab_pool> pool_;
 };
 
+/// A column of std::vector<T> that is padded.
+template <class T, class Output>
+class ragged_column : public row_column<ragged_column<T, Output>, T> {
+  using base = row_column<ragged_column<T, Output>, T>;
+  using element = typename base::element;
+
+ public:
+  using output = padded<decltype(Output::make(slab{}, column_description{}))>;
+
+  void begin(std::size_t n, const ragged_order& how, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
+    this->begin_rows(n, pool, number);
+    pad_ = how.pad;
+  }
+  /// Any thread, each slot once. \throws wick::error when the padding is no number of this type
+  void put(std::size_t i, std::vector<T>&& value) {
+    static_cast<void>(pad_->template as<element>());
+    this->rows_[i] = std::move(value);
+  }
+  void join(std::size_t n) {
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < n; ++i) longest = std::max(longest, this->rows_[i].size());
+    const auto multiple = static_cast<std::size_t>(pad_->multiple);
+    longest = (longest + multiple - 1) / multiple * multiple;
+    slab values = this->pool_->acquire(n * longest * sizeof(T), this->number_);
+    slab lengths = this->number_slab(n);
+    const auto filling = pad_->template as<element>();
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto length = static_cast<std::int64_t>(this->rows_[i].size());
+      std::memcpy(lengths.data() + i * sizeof length, &length, sizeof length);
+      std::byte* const at = values.data() + i * longest * sizeof(T);
+      const std::size_t own = this->take_row(i, at);
+      auto* const rest = reinterpret_cast<element*>(at + own);
+      std::fill(rest, rest + (longest * sizeof(T) - own) / sizeof(element), filling);
+    }
+    about_ = this->described(n, dtype_of<element>());
+    about_.each.push_back(static_cast<std::int64_t>(longest));
+    fixed_array<T>::append(about_.each);
+    this->values_ = std::move(values);
+    this->numbers_ = std::move(lengths);
+  }
+  output finish(std::size_t n) {
+    this->seal(n);
+    this->sealed_ = false;
+    return {Output::make(std::move(this->values_), about_),
+            Output::make(std::move(this->numbers_),
+                         this->described(static_cast<std::size_t>(about_.count), dtype::int64))};
+  }
+
+ private:
+  std::optional<row_padding> pad_;
+  column_description about_;
+};
+
+/// A column of std::vector<T> whose rows follow one another.
+template <class T, class Output>
+class jagged_column : public row_column<jagged_column<T, Output>, T> {
+  using base = row_column<jagged_column<T, Output>, T>;
+  using element = typename base::element;
+
+ public:
+  using output = jagged<decltype(Output::make(slab{}, column_description{}))>;
+
+  void begin(std::size_t n, const jagged_order&, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
+    this->begin_rows(n, pool, number);
+  }
+  /// Any thread, each slot once.
+  void put(std::size_t i, std::vector<T>&& value) { this->rows_[i] = std::move(value); }
+  void join(std::size_t n) {
+    std::size_t all = 0;
+    slab offsets = this->number_slab(n + 1);
+    const auto note = [&offsets](std::size_t i, std::size_t offset) {
+      const auto value = static_cast<std::int64_t>(offset);
+      std::memcpy(offsets.data() + i * sizeof value, &value, sizeof value);
+    };
+    note(0, 0);
+    for (std::size_t i = 0; i < n; ++i) note(i + 1, all += this->rows_[i].size());
+    slab values = this->pool_->acquire(all * sizeof(T), this->number_);
+    std::byte* to = values.data();
+    for (std::size_t i = 0; i < n; ++i) to += this->take_row(i, to);
+    about_ = this->described(all, dtype_of<element>());
+    fixed_array<T>::append(about_.each);
+    samples_ = n;
+    this->values_ = std::move(values);
+    this->numbers_ = std::move(offsets);
+  }
+  output finish(std::size_t n) {
+    this->seal(n);
+    this->sealed_ = false;
+    return {Output::make(std::move(this->values_), about_),
+            Output::make(std::move(this->numbers_), this->described(samples_ + 1, dtype::int64))};
+  }
+
+ private:
+  column_description about_;
+  std::size_t samples_ = 0;
+};
+
+template <class T, class Output>
+  requires ragged<std::vector<T>>
+struct column_for<std::vector<T>, jagged_output<Output>> {
+  using type = jagged_column<T, jagged_output<Output>>;
+};
 template <class T, class Output>
   requires ragged<std::vector<T>>
 struct column_for<std::vector<T>, ragged_output<Output>> {
