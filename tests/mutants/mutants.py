@@ -41,6 +41,32 @@ SOURCE = "include/wick/pipeline/source.hpp"
 MIXTURE = "include/wick/recovery/impl/mixture.hpp"
 STATE = "include/wick/recovery/impl/state.hpp"
 INDEX_LOCK = "include/wick/io/impl/index_lock.hpp"
+PATH = "include/wick/loader/detail/stage_path.hpp"
+PLAN = "include/wick/sampling/detail/epoch_plan.hpp"
+GROUPS = "include/wick/sampling/detail/group_plan.hpp"
+ORDERS = "include/wick/loader/detail/epoch_orders.hpp"
+STANDING = "include/wick/loader/detail/standing.hpp"
+COLUMN = "include/wick/batch/detail/memory_column.hpp"
+RUN = "include/wick/loader/impl/pipeline_run.hpp"
+CONTEXT = "include/wick/pipeline/context.hpp"
+IN_MEMORY = "include/wick/cache/cache_in_memory.hpp"
+ON_DISK = "include/wick/cache/cache_on_disk.hpp"
+
+# Engine, caches, and resume: found by the random pipelines of a landing.
+RANDOM = ("random_pipelines", "random_pipelines/landing")
+PLANTED = [
+    ("two samples exchange their slots", PATH, "j.columns.put(slot, to_rvalue(", "j.columns.put((slot ^ 1) < j.count ? slot ^ 1 : slot, to_rvalue("),
+    ("the last batch is lost", PLAN, "if (pad_last) positions_ = batches_ * batch_size_;", "if (batches_ > 1) --batches_;"),
+    ("a rank's share begins one late", GROUPS, "const std::uint64_t from = count * shard.rank / shard.world;", "const std::uint64_t from = std::min(count, count * shard.rank / shard.world + (shard.rank != 0 ? 1 : 0));"),
+    ("what pads the last batch is one on", PLAN, "out[i] %= ordered_;", "out[i] = out[i] >= ordered_ ? (out[i] + 1) % ordered_ : out[i];"),
+    ("random numbers are those of the index", CONTEXT, "random_stream(where.seed ^ where.drawn, where.epoch, where.position, stage)", "random_stream(where.seed ^ where.drawn, where.epoch, where.index, stage)"),
+    ("an epoch that was prepared has the order of the one before", ORDERS, "prepared_ = expected_->order(seed_, expected_epoch_);", "prepared_ = expected_->order(seed_, expected_epoch_ - 1);"),
+    ("a resume begins one batch late", STANDING, "left = by.batches() - (from ? from->batch : 0);", "left = by.batches() - (from && from->batch + 1 < by.batches() ? from->batch + 1 : 0);"),
+    ("a gap is closed by one sample too few", COLUMN, "(to - from) * stride_);", "(to - from - 1) * stride_);"),
+    ("a failure is noted one position on", RUN, "out.position = j.first + slot;", "out.position = j.first + slot + 1;"),
+    ("the cache in memory gives a neighbor's sample", IN_MEMORY, "cache_->find(c.index(), lane_of(c))", "cache_->find(c.index() & ~std::uint64_t{1}, lane_of(c))"),
+    ("the cache on disk gives a neighbor's sample", ON_DISK, "if (!cache_->find(c.index(), where)", "if (!cache_->find(c.index() & ~std::uint64_t{1}, where)"),
+]
 
 # name, file, what stands there, what stands there instead, the program, its test
 MUTANTS = [
@@ -255,6 +281,9 @@ def run(command, **more):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
 
 
+MUTANTS += [(*bug, *RANDOM) for bug in PLANTED]
+
+
 def copy_tree():
     """What git tracks, as it is now; unchanged files keep their times, so that they are not compiled again."""
     names = run(["git", "-C", str(ROOT), "ls-files", "-z"]).stdout.split("\0")[:-1]
@@ -273,7 +302,7 @@ def copy_tree():
 
 
 def build(programs):
-    done = run(["cmake", "--build", str(BUILD), "--target", *(f"wick_test_{p}" for p in programs)])
+    done = run(["cmake", "--build", str(BUILD), "--target", *("wick_random_pipelines" if p == RANDOM[0] else f"wick_test_{p}" for p in programs)])
     return done.returncode == 0, done.stdout
 
 

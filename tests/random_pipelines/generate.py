@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Writes random pipelines as C++ programs: generate.py --seed S --count N FOLDER
+
+Each file has one pipeline of three to eight stages from the grammar below, and registers it; main.cpp draws parameters,
+runs each on a loader in many ways, and compares it with a plain loop (reference.hpp). The same seed gives the same files.
+"""
+
+import argparse
+import random
+from pathlib import Path
+
+# Sources by the items that they give, and the stages from the source to that item.
+SOURCES = {
+    "cell": [
+        ("cells{p.samples}", []),
+        ("in_memory(items_of(cells{p.samples}))", []),
+        ("cell_records(p)", ["read()", "decode_struct<bytes_of_cell>()", "to_cell"]),
+        ("concat(cells{p.samples}, cells{3})", []),
+        ("zip(cells{p.samples}, texts{p.samples})", ["first_of_two"]),
+    ],
+    "text": [
+        ("texts{p.samples}", []),
+        ("text_lines(p)", ["read()", "parse_line{}"]),
+        ("member_shard(p)", ["read()", "parse_members{}"]),
+        ("framed_texts(p)", ["read()", "parse_line{}"]),
+    ],
+    "photo": [
+        ("photos{p.samples}", []),
+        ("photo_files(p)", ["read()", "decode()", "to_photo"]),
+        ("photo_folder(p)", ["read()", "decode()"]),
+        ("photo_shard(p)", ["read()", "png_of", "decode()", "to_photo"]),
+    ],
+    "outer": [("outers{p.samples}", [])],
+    "tokens": [("token_chunks(p)", ["read()"])],
+    "array": [
+        ("npy_file(p)", []),
+        ("safetensors_file(p)", []),
+        ("idx_files(p)", []),
+    ],
+}
+# Stages that draw nothing, which may stand before a cache, and those that draw.
+FIXED = {
+    "any": ["fails{p.damaged}", "filter(keeps{p.filtered})", "waits{p.damaged}",
+            "per_worker([] { return std::uint64_t{0}; }, with_counter{})", "same{}", "map(\"same\", same{})"],
+    "cell": ["doubled{}"],
+    "text": ["doubled{}"],
+    "outer": ["doubled{}"],
+    "photo": ["resize(8, 9)", "center_crop(6)", "pad(1)", "grayscale(3)", "invert()"],
+}
+RANDOM = {
+    "cell": ["noise{}"],
+    "text": ["noise{}"],
+    "outer": ["noise{}"],
+    "photo": ["random_resized_crop(6)", "random_horizontal_flip()", "random_crop(5)", "color_jitter({.brightness = 0.4, .contrast = 0.3})",
+              "random_erasing({.p = 0.5})", "random_rotation(20)", "rand_augment()", "random_vertical_flip(0.3)"],
+}
+LAST = {"photo": ["resize(5, 5)", "random_resized_crop(5)", "resize(5, 5) | normalize(0.5, 0.25)", "resize(5, 5) | to_float()"]}
+BATCHES = {
+    "cell": ["array_batch(p.batch, p.batching())", "group(p.batch, p.batching())", "", "with_index() | array_batch(p.batch, p.batching())"],
+    "text": ["array_batch(p.batch, {.drop_last = p.drop_last, .pad_last = p.pad_last, .ragged = pad_with(-1)})",
+             "array_batch(p.batch, {.drop_last = p.drop_last, .pad_last = p.pad_last, .ragged = concatenated})", "group(p.batch, p.batching())", ""],
+    "outer": ["array_batch(p.batch, {.drop_last = p.drop_last, .pad_last = p.pad_last, .ragged = pad_with(0)})",
+              "array_batch(p.batch, {.drop_last = p.drop_last, .pad_last = p.pad_last, .ragged = concatenated})", "group(p.batch, p.batching())"],
+    "photo": ["array_batch(p.batch, p.batching())", "group(p.batch, p.batching())", "",
+              "array_batch(p.batch, {.drop_last = p.drop_last, .layout = layout::channels_last, .pad_last = p.pad_last})"],
+    "tokens": ["array_batch(p.batch, p.batching())"],
+    "array": ["array_batch(p.batch, p.batching())"],
+}
+ORDERS = ["shuffle()", "shuffle_once(9)", "take(p.take)", "skip(p.skip)", "repeat(2)", "block_shuffle(3, 7)",
+          "subset(every_second(p.samples))"]
+
+
+def program(draw, number):
+    world = draw.choice(["cell", "cell", "text", "text", "photo", "photo", "photo", "outer", "tokens", "array"])
+    source, stages = draw.choice(SOURCES[world])
+    orders = []
+    if draw.random() < 0.15:
+        orders.append("subset([](const auto&) { return true; })")
+    for _ in range(draw.choice([0, 1, 1, 2, 3])):
+        orders.append(draw.choice(ORDERS[:-1] if orders else ORDERS))
+    fixed = list(stages)
+    for _ in range(draw.choice([0, 1, 2])):
+        fixed.append(draw.choice(FIXED["any"] + FIXED.get(world, []) * 3))
+    after = []
+    for _ in range(draw.choice([0, 1, 2, 2])):
+        after.append(draw.choice(FIXED["any"] + FIXED.get(world, []) + RANDOM.get(world, []) * 4))
+    if world in LAST:
+        after.append(draw.choice(LAST[world]))
+    # A cache anywhere behind what reads, if what comes there can be kept.
+    if world in ("tokens", "array") and not stages:
+        fixed = [s for s in fixed]
+    batch = draw.choice(BATCHES[world])
+    parts = [source] + orders + ["shard"] + fixed + ["cache"] + after + ([batch] if batch else [])
+    text = " | ".join(parts)
+    code = f"""// Written by generate.py.
+#include "stages.hpp"
+
+namespace {{
+
+using namespace random_pipelines;  // NOLINT
+using namespace wick;              // NOLINT
+
+const registered registered_{number}(
+    "program {number}",
+    {quoted(text)},
+    [](trial& t) {{
+      t.run<{"false" if world == "array" else "true"}>([]([[maybe_unused]] const params& p, auto shard, auto cache) {{
+        return {text};
+      }});
+    }});
+}}  // namespace
+"""
+    return code
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("folder", type=Path)
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    for number in range(args.count):
+        file = args.folder / f"program_{number}.cpp"
+        code = program(random.Random(f"{args.seed} {number}"), number)
+        if not file.exists() or file.read_text(encoding="utf-8") != code:
+            file.write_text(code, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
