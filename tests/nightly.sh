@@ -22,6 +22,8 @@
 #   site       the documentation as a site, its links, and nothing in it from a network
 #   benchmarks each benchmark, run for as short as it can be: that it still builds and runs
 #   valgrind   what decodes and parses, under valgrind
+#   pairs      each pair of public stages compiles, or is refused by its sentence (docs/combinations.md)
+#   random     100 random pipelines of a new seed, compared with a plain loop; WICK_RANDOM_SEED=N repeats one
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
 #   mutants    rules that are broken, one at a time: a test of each must fail
 #   stress     the stress program for 30 minutes each: plain, under ThreadSanitizer, and under AddressSanitizer
@@ -36,7 +38,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel packages ports site benchmarks valgrind kill mutants stress fuzz)
+all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel packages ports site benchmarks valgrind pairs random kill mutants stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -58,7 +60,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     style) echo "structure format spelling tidy" ;;
     benchmarks) echo "$build torch data venv python tbb uring pillow" ;;
     ports) echo "$build torch data ed" ;;
-    default | headers | consumers | release | mutants) echo "$build torch data venv python" ;;
+    default | headers | consumers | release | mutants | pairs) echo "$build torch data venv python" ;;
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
@@ -83,6 +85,16 @@ part_clang() { wick_build_preset clang && wick_test_preset clang -LE slow; }
 part_tsan() { wick_build_preset tsan && wick_test_preset tsan; }
 part_asan() { wick_build_preset asan && wick_test_preset asan; }
 part_kill() { bash tests/kill/kill.sh 100 && bash tests/kill/kill.sh 30 --stream all && bash tests/kill/kill.sh --cache; }
+
+part_pairs() { wick_build_preset default wick_core && wick_test_preset default -R '^pairs/all'; }
+
+part_random() {
+  local seed=${WICK_RANDOM_SEED:-$(date +%Y%m%d)}
+  wick_say "random pipelines of seed $seed; WICK_RANDOM_SEED=$seed repeats them"
+  wick_configure_options=(-D "WICK_RANDOM_SEED=$seed" -D WICK_RANDOM_PROGRAMS=100)
+  wick_build_preset debug wick_random_pipelines || return
+  wick_step random build/debug/tests/random_pipelines/wick_random_pipelines --seed "$seed" --rounds 40
+}
 
 part_mutants() { wick_step mutants python3 tests/mutants/mutants.py; }
 

@@ -80,12 +80,16 @@ class cache_in_memory_stage {
 
   template <class Came, class... Before>
   static consteval bool check() {
-    constexpr bool copied = cloning<Came>::possible;
-    static_assert(
-        copied,
-        "wick: cache_in_memory() needs a copy of each sample, and the item ('Came', in the lines beside "
-        "this) can't be copied; give it `Came clone() const`");
-    return cache_fits<Before...>() && copied;
+    if constexpr (!cache_fits<Before...>()) {
+      return false;  // which the compiler has said
+    } else {
+      constexpr bool copied = cloning<Came>::possible;
+      static_assert(
+          copied,
+          "wick: cache_in_memory() needs a copy of each sample, and the item ('Came', in the lines beside "
+          "this) can't be copied; give it `Came clone() const`");
+      return copied;
+    }
   }
 
  private:

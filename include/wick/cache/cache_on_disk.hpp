@@ -129,21 +129,25 @@ class cache_on_disk_stage {
 
   template <class Came, class... Before>
   static consteval bool check() {
-    constexpr bool own = !holds_views<Came>();
-    static_assert(
-        own,
-        "wick: cache_on_disk() keeps what takes work to make, and the item ('Came', in the lines "
-        "beside this) is a view of an array that is in memory; leave the cache out, or write it after a "
-        "stage that computes something");
-    constexpr bool saved = !own || can_be_saved<Came>();
-    static_assert(
-        saved,
-        "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, tensors, and vectors, "
-        "optionals and structs of these; the item ('Came', in the lines beside this) is none. Write the "
-        "cache behind "
-        "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
-        "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
-    return cache_fits<Before...>() && own && saved;
+    if constexpr (!cache_fits<Before...>()) {
+      return false;  // which the compiler has said
+    } else {
+      constexpr bool own = !holds_views<Came>();
+      static_assert(
+          own,
+          "wick: cache_on_disk() keeps what takes work to make, and the item ('Came', in the lines "
+          "beside this) is a view of an array that is in memory; leave the cache out, or write it after a "
+          "stage that computes something");
+      constexpr bool saved = !own || can_be_saved<Came>();
+      static_assert(
+          saved,
+          "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, tensors, and vectors, "
+          "optionals and structs of these; the item ('Came', in the lines beside this) is none. Write the "
+          "cache behind "
+          "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
+          "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
+      return own && saved;
+    }
   }
 
  private:
