@@ -52,7 +52,7 @@ CONTEXT = "include/wick/pipeline/context.hpp"
 IN_MEMORY = "include/wick/cache/cache_in_memory.hpp"
 ON_DISK = "include/wick/cache/cache_on_disk.hpp"
 
-# Engine, caches, and resume: found by the random pipelines of a landing.
+# Engine, caches, and resume, against the random pipelines of a landing.
 RANDOM = ("random_pipelines", "random_pipelines/landing")
 PLANTED = [
     ("two samples exchange their slots", PATH, "j.columns.put(slot, to_rvalue(", "j.columns.put((slot ^ 1) < j.count ? slot ^ 1 : slot, to_rvalue("),
