@@ -7,19 +7,16 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
-#include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <wick/codec/detail/crop_index.hpp>
 #include <wick/io/detail/file_io.hpp>
+#include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/pipeline/error.hpp>
@@ -40,7 +37,8 @@ class crop_index_file {
   ~crop_index_file() {
     if (!index_.changed()) return;
     try {
-      const turn mine(path_ + ".lock");
+      lock_file lock;
+      wait_for_turn(lock, path_ + ".lock");
       // Another rank, which has seen other samples, may have written meanwhile.
       if (index_.dropped() == 0) (void)load();
       replace_file(path_, index_.saved(), "crop index");
@@ -58,39 +56,12 @@ class crop_index_file {
   }
 
  private:
-  /// Of ranks that end at the same time, one after the other reads the file and writes it. A rank doesn't
-  /// wait where there can't be a lock, or another one keeps it for long.
-  class turn {
-   public:
-    explicit turn(std::string path) : path_(std::move(path)) {
-      constexpr int most = 3'000;  // times 10 ms
-      for (int i = 0; i < most && !held_; ++i) {
-        file_handle file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-        if (!file) return;
-        if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-          if (errno != EWOULDBLOCK && errno != EINTR) return;
-          std::this_thread::sleep_for(std::chrono::milliseconds(10));
-          continue;
-        }
-        // The one before may have removed the file between the two.
-        struct ::stat here {
-        }, named{};
-        held_ = ::fstat(file.get(), &here) == 0 && ::stat(path_.c_str(), &named) == 0 &&
-                here.st_ino == named.st_ino && here.st_dev == named.st_dev;
-        if (held_) file_ = std::move(file);
-      }
-    }
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
-    ~turn() {
-      if (held_) ::unlink(path_.c_str());
-    }
-
-   private:
-    std::string path_;
-    file_handle file_;
-    bool held_ = false;
-  };
+  /// Ranks that end at the same time read the file and write it one after another. A rank doesn't wait if
+  /// there can't be a lock, or if another one keeps it for half a minute.
+  static void wait_for_turn(lock_file& lock, const std::string& path) {
+    for (int tries = 3'000; tries > 0 && lock.try_take(path, 0666) == lock_file::busy; --tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 
   /// What is wrong with the file; empty also when there is none.
   std::string load() {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fcntl.h>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -46,11 +47,11 @@ void index_lock::wait_for(const std::string& index) {
   // With the machine's name, since the cache folder may be on a server, and the index not.
   std::array<char, 256> machine{};
   static_cast<void>(::gethostname(machine.data(), machine.size() - 1));
-  path_ =
+  const std::string path =
       user_cache_path((fault ? index : whole.lexically_normal().string()) + '\n' + machine.data(), "lock");
   const auto give_up = std::chrono::steady_clock::now() + 10min;
   bool waited = false;
-  while (try_once() == busy && std::chrono::steady_clock::now() < give_up) {
+  while (lock_.try_take(path, 0600) == lock_file::busy && std::chrono::steady_clock::now() < give_up) {
     waited = true;
     check_interruption();
     std::this_thread::sleep_for(20ms);
@@ -58,20 +59,25 @@ void index_lock::wait_for(const std::string& index) {
   if (waited) release();
 }
 
-index_lock::outcome index_lock::try_once() noexcept {
-  file_handle file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+lock_file::outcome lock_file::try_take(const std::string& path, unsigned mode) noexcept try {
+  file_handle file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!file) return impossible;
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? busy : impossible;
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    return errno == EWOULDBLOCK || errno == EINTR ? busy : impossible;
   // The one before may have removed the file between the two.
   struct ::stat mine {
   }, named{};
-  if (::fstat(file.get(), &mine) != 0 || ::stat(path_.c_str(), &named) != 0 || mine.st_ino != named.st_ino)
+  if (::fstat(file.get(), &mine) != 0 || ::stat(path.c_str(), &named) != 0 || mine.st_ino != named.st_ino ||
+      mine.st_dev != named.st_dev)
     return busy;
+  path_ = path;
   file_ = std::move(file);
   return held;
+} catch (const std::bad_alloc&) {
+  return impossible;
 }
 
-void index_lock::release() noexcept {
+void lock_file::release() noexcept {
   if (!file_) return;
   ::unlink(path_.c_str());
   ::flock(file_.get(), LOCK_UN);  // a forked child may still have the file
