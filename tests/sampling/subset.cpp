@@ -48,6 +48,49 @@ TEST_CASE("by a predicate it is the same as by the indexes, at any worker and ra
   }
 }
 
+TEST_CASE("a predicate goes before bucket() and pack() as indexes do") {
+  const auto lengths = [] {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t i = 0; i < 101; ++i) out.push_back(1 + i * 7 % 5);
+    return out;
+  }();
+  const auto text = [&](const wick_test::cell& c) {
+    return wick::sample<std::vector<std::int64_t>>{
+        std::vector<std::int64_t>(lengths[static_cast<std::size_t>(c.target)], c.target), c.target};
+  };
+  const auto bucketed = [&](auto kept) {
+    wick::loader l(numbers{101} | std::move(kept) | wick::shuffle() | wick::bucket({.lengths = lengths}) |
+                       text | wick::group(8),
+                   {.seed = 2, .workers = 2});
+    std::vector<std::vector<std::int64_t>> out;
+    for (const std::uint64_t epoch : {0, 1}) {
+      for (const auto& batch : l.epoch(epoch)) {
+        out.emplace_back();
+        for (const auto& one : batch) out.back().push_back(one.target);
+      }
+    }
+    return out;
+  };
+  const auto by_indexes = bucketed(wick::subset(evens(101)));
+  CHECK(by_indexes.size() == 14);
+  for (const auto& batch : by_indexes)
+    for (const std::int64_t target : batch) CHECK(target % 2 == 0);
+  CHECK(bucketed(wick::subset(even)) == by_indexes);
+
+  const auto packed = [&](auto kept) {
+    wick::loader l(numbers{101} | std::move(kept) | wick::shuffle() | text |
+                       wick::array_pack(4, 8, {.lengths = lengths}),
+                   {.seed = 2, .workers = 2});
+    std::vector<std::vector<std::int64_t>> out;
+    for (const auto& batch : l.epoch(0)) {
+      const auto* const first = batch.values.target.template as<std::int64_t>();
+      out.emplace_back(first, first + batch.values.target.extents()[0]);
+    }
+    return out;
+  };
+  CHECK(packed(wick::subset(even)) == packed(wick::subset(evens(101))));
+}
+
 TEST_CASE("a predicate may take the data alone") {
   wick::loader l(wick::from(numbers{10}) | wick::subset([](const std::array<std::uint8_t, 8>& d) {
                    return d[0] < 3;
