@@ -389,7 +389,7 @@ TEST_CASE("a file that can't grow costs no sample, and the report says why") {
   CHECK(targets_of(l, 0) == expected);
 }
 
-TEST_CASE("samples that can't be written take no room, and the cache goes on when there is some again") {
+TEST_CASE("samples that can't be written take no room, and the cache continues when there is some again") {
   const temp_dir at;
   const counted before;
   const ::rlimit unlimited = [] {
@@ -419,7 +419,7 @@ TEST_CASE("samples that can't be written take no room, and the cache goes on whe
   CHECK(size_of_folder(at.path()) <= 40'000);
 }
 
-TEST_CASE("a cache that was full goes on when another one has gone") {
+TEST_CASE("a full cache continues when another one has gone") {
   const temp_dir at;
   const counted before;
   constexpr std::uint64_t room = 24'000;

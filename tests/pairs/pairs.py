@@ -332,7 +332,7 @@ def judge(pairs, tool, jobs, progress):
     """{pair: None where it compiles, or its sentence}, and the faults."""
     verdicts, faults, suspects = {}, [], []
     chunk = 24
-    start = told = time.monotonic()
+    start = printed = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         waiting = [list(enumerate(pairs))[i : i + chunk] for i in range(0, len(pairs), chunk)]
         work, made, done = {}, 0, 0
@@ -358,9 +358,9 @@ def judge(pairs, tool, jobs, progress):
                 continue
             done += len(clean)
             verdicts.update((i, None) for i, _ in clean)
-            if progress and time.monotonic() - told > 5:
-                told = time.monotonic()
-                rest = (told - start) / done * (len(pairs) - done)
+            if progress and time.monotonic() - printed > 5:
+                printed = time.monotonic()
+                rest = (printed - start) / done * (len(pairs) - done)
                 print(f"pairs: {done} of {len(pairs)} compiled, about {rest:.0f} s left", flush=True)
         # Those that were refused, each by itself: one sentence, and little beside it.
         work = {pool.submit(tool.diagnose, f"one{i}", [(i, pairs[i][3])]): i for i in suspects}
@@ -378,8 +378,8 @@ def judge(pairs, tool, jobs, progress):
             else:
                 verdicts[i] = said[0] if said else "no sentence: " + messages[0]
                 faults.append(f"{title(pairs[i])}: refused by {len(set(said))} sentences: {(said or messages)[:2]}\n    {pairs[i][3]}")
-            if progress and time.monotonic() - told > 5:
-                told = time.monotonic()
+            if progress and time.monotonic() - printed > 5:
+                printed = time.monotonic()
                 print(f"pairs: {n + 1} of {len(suspects)} refusals looked at", flush=True)
     return {key(pairs[i]): verdict for i, verdict in sorted(verdicts.items())}, faults
 

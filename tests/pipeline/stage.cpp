@@ -75,7 +75,7 @@ struct crowded {
   void open() const { throw 1; }
   void begin() const { throw 1; }
   void end() const { throw 1; }
-  // A vocabulary has these two, and is no source for that.
+  // A vocabulary has these two, and isn't a source because of them.
   std::uint64_t size() const { throw 1; }
   int at(std::uint64_t) const { throw 1; }
 

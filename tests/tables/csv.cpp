@@ -85,7 +85,7 @@ TEST_CASE("what is wrong is said with the file, the line and the column") {
   const temp_dir dir;
   const wick::csv t = table(dir, "path,label\nx,\"1\n2\"\n,7\ny,12a\n");
   CHECK(contains(message_of([&] { return t.integers("label"); }),
-                 "table.csv: csv: line 2, column \"label\": \"1", "no whole number", "classes()"));
+                 "table.csv: csv: line 2, column \"label\": \"1", "isn't a whole number", "classes()"));
   CHECK(contains(message_of([&] { return t.files("path"); }), "line 4, column \"path\"", "names no file"));
   CHECK(contains(message_of([&] { return t.texts("labels"); }), "no column is called \"labels\"",
                  "\"path\", \"label\"; say .header = false"));
@@ -135,7 +135,7 @@ TEST_CASE("rows with a text in a column are a table of their own") {
   CHECK(of_part.names == list{"a", "b"});
   CHECK(of_part.labels == numbers{1});
   // Errors name the line in the file.
-  CHECK(contains(message_of([&] { return both.integers("n"); }), "line 6", "\"x4\" is no whole number"));
+  CHECK(contains(message_of([&] { return both.integers("n"); }), "line 6", "\"x4\" isn't a whole number"));
   CHECK(
       message_of([&] {
         return all.where("split", "val");
@@ -412,14 +412,14 @@ TEST_CASE("whole numbers that pandas wrote as floats are taken") {
   CHECK(t.integers("label") == std::vector<std::int64_t>{3, -2, 1, 1000, 9007199254740992, 7});
   for (const char* wrong : {"3.5", "1e300", "nan", "inf", "3.0x", "0x3", "."}) {
     const auto bad = table(dir, std::string("label\n") + wrong + "\n");
-    CHECK(contains(message_of([&] { return bad.integers("label"); }), "is no whole number"));
+    CHECK(contains(message_of([&] { return bad.integers("label"); }), "isn't a whole number"));
   }
   const auto empty = table(dir, "label,x\n1,\n,2\n");
-  CHECK(contains(message_of([&] { return empty.integers("label"); }), "line 3", "\"\" is no whole number",
+  CHECK(contains(message_of([&] { return empty.integers("label"); }), "line 3", "\"\" isn't a whole number",
                  "leave"));
 }
 
-TEST_CASE("what is no number says which option helps") {
+TEST_CASE("a field that isn't a number says which option helps") {
   const temp_dir dir;
   const auto numbers = [&](const std::string& field, const wick::csv_options& options = {}) {
     const auto t = table(
@@ -428,12 +428,12 @@ TEST_CASE("what is no number says which option helps") {
         options);
     return message_of([&] { return t.numbers({"x"}); });
   };
-  CHECK(contains(numbers("NA"), "\"NA\" is no number", ".empty_number"));
+  CHECK(contains(numbers("NA"), "\"NA\" isn't a number", ".empty_number"));
   CHECK(numbers("NA", {.empty_number = 0}).empty());
   CHECK(numbers("None", {.empty_number = 0}).empty());
   CHECK(numbers("null", {.empty_number = 0}).empty());
-  CHECK(contains(numbers("cat", {.empty_number = 0}), "\"cat\" is no number"));
-  CHECK(contains(numbers("3,14", {.separator = ';'}), "\"3,14\" is no number", "decimal comma",
+  CHECK(contains(numbers("cat", {.empty_number = 0}), "\"cat\" isn't a number"));
+  CHECK(contains(numbers("3,14", {.separator = ';'}), "\"3,14\" isn't a number", "decimal comma",
                  ".decimal = ','"));
   CHECK(contains(message_of([&] { return table(dir, "path, label\na,1\n").integers("label"); }),
                  "no column is called \"label\"", "\" label\" differs only in blanks"));

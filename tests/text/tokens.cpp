@@ -333,7 +333,7 @@ TEST_CASE("chunks come in the same batches at any number of workers and ranks, a
   CHECK(rest == wanted);
 }
 
-TEST_CASE("a file that is compressed or in another format is no tokens, though its size fits") {
+TEST_CASE("a file that is compressed or in another format isn't taken for tokens, though its size fits") {
   const temp_dir dir;
   const auto said = [&](const std::string& content, const wick::tokens_options& options = {}) {
     const auto path = dir.write("train.bin", content + std::string(content.size() % 2, ' '));

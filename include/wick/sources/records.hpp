@@ -80,7 +80,7 @@ class decode_struct_stage {
 /// Each record of `bytes` bytes in these files is a sample: `at(i)` is its file range, for read(). The files
 /// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
 /// \throws wick::error when a file is missing, is compressed or in another format (.npy, a Git LFS pointer,
-/// …), or the bytes behind its header are no whole number of records
+/// …), or the bytes after its header aren't a whole number of records
 inline detail::fixed_records records(const files& of, std::uint64_t bytes,
                                      const records_options& options = {}) {
   return {of, bytes, options};

@@ -65,14 +65,14 @@ class csv {
   /// A source of the files that a column names, also by URL: see wick::files. \throws wick::error for an
   /// empty field
   wick::files files(std::string_view column, const csv_files_options& options = {}) const;
-  /// Also those written as "3.0". \throws wick::error for what is no whole number
+  /// Also those written as "3.0". \throws wick::error if a field isn't a whole number
   std::vector<std::int64_t> integers(std::string_view column) const;
   /// Labels that are names: sorted, and numbered from 0. Tables of where() have the names and numbers of the
   /// whole table, so that parts agree.
   csv_classes classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
   /// A source of rows of these columns as float32 [columns]: `numbers({"x", "y"}).at(i)` is a
-  /// wick::memory_view, whose `as<float>()` points to the two. \throws wick::error for what is no number
+  /// wick::memory_view, whose `as<float>()` points to the two. \throws wick::error for what isn't a number
   detail::array_rows numbers(const std::vector<std::string>& columns) const;
 
  private:

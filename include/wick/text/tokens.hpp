@@ -156,7 +156,7 @@ struct once_read<token_window> {
 /// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
 /// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
 /// stream, in their order, wherever it is cut, and may be on servers, by URL. \throws wick::error when a file
-/// is missing, is compressed or in another format (.npy, a Git LFS pointer, …), or is no whole number of
+/// is missing, is compressed or in another format (.npy, a Git LFS pointer, …), or isn't a whole number of
 /// tokens
 template <detail::token_number T = std::uint16_t, class Paths>
   requires requires(const Paths& p) { files(p); }

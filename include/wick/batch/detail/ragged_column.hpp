@@ -119,7 +119,7 @@ class ragged_column : public row_column<ragged_column<T, Output>, T> {
     this->begin_rows(n, pool, number);
     pad_ = how.pad;
   }
-  /// Any thread, each slot once. \throws wick::error when the padding is no number of this type
+  /// Any thread, each slot once. \throws wick::error if this type can't hold the padding
   void put(std::size_t i, std::vector<T>&& value) {
     static_cast<void>(pad_->template as<element>());
     this->rows_[i] = std::move(value);

@@ -134,7 +134,7 @@ bool is_bmp(std::string_view s) noexcept {
   const std::uint64_t planes = little_endian_at(s, header == 12 ? 22 : 26, 2);
   return planes == 1 && header <= 124 && little_endian_at(s, 6, 4) == 0 && byte_at(s, 2) % 2 == 0;
 }
-bool is_tiff(std::string_view s) noexcept {  // its directory lies behind these 8 bytes, at an even place
+bool is_tiff(std::string_view s) noexcept {  // its directory follows these 8 bytes, at an even offset
   const bool big_endian = byte_at(s, 0) == 'M';
   return byte_at(s, big_endian ? 7 : 4) % 2 == 0 && byte_at(s, big_endian ? 4 : 7) < 0x80;
 }

@@ -131,7 +131,7 @@ struct pipeline_types {
   using order = decltype(order_of(std::make_index_sequence<order_end>{}));
 };
 
-/// What a loader of a source without a stage gives; nothing for what is no source.
+/// What a loader of a source without any stage gives. No type for anything that isn't a source.
 template <class Source>
 struct delivered_by {};
 template <source Source>

@@ -45,7 +45,7 @@ struct aws_role_keys {
 aws_role_keys parse_role_json(std::string_view json);
 /// The answer of STS. \throws wick::error
 aws_role_keys parse_role_xml(std::string_view xml);
-/// "2026-11-29T02:13:00Z"; 0 for what is no time.
+/// "2026-11-29T02:13:00Z"; 0 if it isn't a time.
 std::int64_t parse_iso_time(const std::string& text) noexcept;
 
 /// The keys of a role, fetched by a thread of its own, and again before they end. Any thread.

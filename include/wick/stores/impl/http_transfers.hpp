@@ -117,7 +117,7 @@ struct http_transfers {
 inline void http_transfers::run() {
   name_this_thread("wick-net", 0);
   cpus.apply();
-  block_signal(SIGPIPE);         // a peer that closes a connection is no signal
+  block_signal(SIGPIPE);         // a peer that closes a connection raises none
   http_clock::duration asked{};  // how long this thread meant to sleep
   for (http_clock::time_point last = running_time();;) {
     bool look_for_called_off = false;

@@ -40,11 +40,11 @@ std::string no_number(std::string_view field, char separator) {
   const std::string_view text = bare_number(field);
   const std::size_t comma = text.find(',');
   float n = 0;
-  if (is_missing(text)) return "is no number; set .empty_number = NAN for gaps";
+  if (is_missing(text)) return "isn't a number; set .empty_number = NAN for gaps";
   if (comma != std::string_view::npos && separator != ',' &&
       parse_float(std::string(text).replace(comma, 1, "."), n) == float_fault::none)
-    return "is no number: it has a decimal comma; set .decimal = ','";
-  return "is no number";
+    return "isn't a number: it has a decimal comma; set .decimal = ','";
+  return "isn't a number";
 }
 
 }  // namespace
@@ -132,8 +132,8 @@ std::vector<std::int64_t> csv::integers(std::string_view column) const {
       throw detail::field_error(
           path_, text_, row, columns_[number], field,
           detail::is_missing(field)
-              ? "is no whole number; leave the row out, or read the column by numbers() with .empty_number"
-              : "is no whole number; for names of classes write classes(), for fractions numbers()");
+              ? "isn't a whole number; leave the row out, or read the column by numbers() with .empty_number"
+              : "isn't a whole number; for names of classes write classes(), for fractions numbers()");
     }
     out[static_cast<std::size_t>(row)] = *found;
   });
