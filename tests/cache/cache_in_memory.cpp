@@ -164,7 +164,7 @@ TEST_CASE("a stage before it that draws random numbers is refused, unless it is 
            wick::cache_in_memory({.freeze_random = frozen}) | wick::array_batch(40);
   };
   wick::loader refused(make(false));
-  CHECK(contains(message_of([&] { return refused.next(); }), "cache_in_memory", "stage 1 of the pipeline",
+  CHECK(contains(message_of([&] { return refused.next(); }), "cache_in_memory", "the 2nd stage",
                  "draws random numbers", "before that stage"));
   const auto sorted = [&](std::uint64_t seed, std::uint64_t e) {
     wick::loader frozen(make(true), {.seed = seed});

@@ -173,14 +173,14 @@ TEST_CASE("refresh() takes the new sizes of sources that were put together") {
     ++epoch;
   }
   *a.now = 0;
-  CHECK(contains(message_of([&] { return mixed.refresh(), 0; }), "mix: source 0", "is empty"));
+  CHECK(contains(message_of([&] { return mixed.refresh(), 0; }), "mix: the 1st source", "is empty"));
   CHECK(contains(message_of([&] { return mixed.epoch(epoch); }), "last refresh() has failed"));
   *a.now = 30;
   mixed.refresh();
   wick::loader anew(mix_of(elastic(30), elastic(50)), {.workers = 1});
   CHECK(targets_of(mixed, epoch) == targets_of(anew, epoch));
   *of_b.now = 51;
-  CHECK(contains(message_of([&] { return paired.refresh(), 0; }), "zip: source 1", "51"));
+  CHECK(contains(message_of([&] { return paired.refresh(), 0; }), "zip: the 2nd source", "51"));
 }
 
 TEST_CASE("sources that are paired by their names are not paired again") {

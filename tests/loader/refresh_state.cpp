@@ -76,7 +76,7 @@ TEST_CASE(
   others.resize(30, 1);
   *more.now = 30;
   other.refresh();
-  CHECK(contains(message_of([&] { return other.load_state(within), 0; }), "stage 1", "weighted",
+  CHECK(contains(message_of([&] { return other.load_state(within), 0; }), "1st stage", "weighted",
                  "other parameters"));
   for (std::uint64_t i = 20; i < 30; ++i) others.set(i, 2);
   other.refresh();

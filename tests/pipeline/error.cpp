@@ -36,3 +36,12 @@ TEST_CASE("what a terminal could misread is written in digits, and nothing else 
   CHECK(wick::detail::printable(std::string_view("\0x", 2)) == "\\x00x");
   CHECK(wick::detail::printable("").empty());
 }
+
+TEST_CASE("ordinals count from 0 and end as they are read") {
+  const char* const expected[] = {"1st", "2nd", "3rd", "4th"};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(wick::detail::ordinal(i) == expected[i]);
+  CHECK(wick::detail::ordinal(9) == "10th");
+  for (const std::size_t n : {10, 11, 12, 110}) CHECK(wick::detail::ordinal(n).ends_with("th"));
+  CHECK(wick::detail::ordinal(20) == "21st");
+  CHECK(wick::detail::ordinal(101) == "102nd");
+}

@@ -124,7 +124,8 @@ TEST_CASE("a state that can't be made fails the sample, by the stage's name, and
                      wick::array_batch(10),
                  {.workers = 1, .prefetch_next_epoch = false});
   // Of the first five tries; which samples those are is up to the threads that run the batch.
-  CHECK(contains(message_of([&] { return l.next(); }), "number ", ": tokenizer: no vocabulary"));
+  CHECK(contains(message_of([&] { return l.next(); }), "number ",
+                 ": tokenizer: std::runtime_error: no vocabulary"));
   CHECK(l.next());
   CHECK(l.failure_log().total() == 5);
 }

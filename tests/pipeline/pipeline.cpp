@@ -143,9 +143,9 @@ TEST_CASE("order stages apply from left to right") {
   CHECK(run(plain{} | wick::take(4) | wick::shuffle()) == expected);
 }
 
-TEST_CASE("an error names the stage as map() does, and \"map\" when that gives no name") {
+TEST_CASE("an error names the stage as map() does, and where it was written when that gives no name") {
   const auto fails = [](int) -> int { throw wick::error("no"); };
   const auto text = [](auto p) { return wick_test::message_of([&] { run(std::move(p)); }); };
-  CHECK(text(wick::from(plain{}) | fails) == "sample 0: map: no");
+  CHECK(wick_test::contains(text(wick::from(plain{}) | fails), "sample 0: map", ": no"));
   CHECK(text(wick::from(plain{}) | wick::map("tokenize", fails)) == "sample 0: tokenize: no");
 }

@@ -303,7 +303,7 @@ TEST_CASE(
                    {.workers = 2, .on_error = policy});
     CHECK(b.next());
     CHECK(b.next());
-    CHECK(message_of([&] { return b.next(); }) == "batch 2: check: no");
+    CHECK(message_of([&] { return b.next(); }) == "batch 2: check: std::runtime_error: no");
     CHECK(b.failure_log().entries().at(0).kind == wick::error_kind::batch);
     CHECK(b.next());
   }

@@ -423,11 +423,11 @@ TEST_CASE(
                  "another global batch: 24 samples over all ranks, this loader has 48"));
   CHECK(contains(refused(numbers{500} | wick::shuffle() | wick::shard(0, 1) | wick::map("scribble", draw) |
                          hop | wick::array_batch(24)),
-                 "stage 3 behind the source was draw, now it is scribble; build the pipeline as it was"));
+                 "the 3rd stage was draw, now it is scribble; build the pipeline as it was"));
   CHECK(contains(refused(numbers{500} | wick::shuffle() | wick::shard(0, 1) | wick::map("draw", draw) | hop |
                          wick::array_batch(24, {.drop_last = true})),
-                 "(batch) had other parameters"));
-  CHECK(contains(refused(numbers{500} | wick::shuffle() | wick::shard(0, 1)), "stage 3", "was draw",
+                 "the 5th stage, batch, was made with other parameters"));
+  CHECK(contains(refused(numbers{500} | wick::shuffle() | wick::shard(0, 1)), "the 3rd stage was draw",
                  "no such stage"));
   wick::loader taken(numbers{500} | wick::take(400) | wick::array_batch(10), {.workers = 1});
   wick::loader less(numbers{500} | wick::take(399) | wick::array_batch(10), {.workers = 1});
@@ -435,7 +435,7 @@ TEST_CASE(
                    less.load_state(taken.state());
                    return 0;
                  }),
-                 "stage 1 behind the source (take) had other parameters"));
+                 "the 1st stage, take, was made with other parameters"));
 }
 
 TEST_CASE("what is written is what is read, and long names and many stages keep it below 4 KiB and apart") {

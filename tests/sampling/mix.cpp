@@ -197,7 +197,7 @@ TEST_CASE("weights and sources that make no sense are refused; what decides the 
   CHECK(contains(message_of([] {
                    return wick::mix(weighted_source{numbers{3}, 1}, weighted_source{numbers{0}, 1});
                  }),
-                 "source 1", "empty"));
+                 "the 2nd source", "empty"));
   const auto print = [](auto p) { return std::get<0>(p.stages).fingerprint(); };
   const auto base = print(wick::mix(weighted_source{numbers{3}, 1}, weighted_source{numbers{4}, 1}));
   CHECK(base == print(wick::mix(weighted_source{numbers{3}, 1}, weighted_source{numbers{4}, 1})));

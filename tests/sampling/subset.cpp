@@ -106,7 +106,7 @@ TEST_CASE("with another answer a state is refused, and with no sample there is n
            wick::array_batch(8);
   };
   wick::loader l(make(40), {.workers = 1}), other(make(41), {.workers = 1});
-  CHECK(contains(message_of([&] { return other.load_state(l.state()), 0; }), "stage 1", "subset",
+  CHECK(contains(message_of([&] { return other.load_state(l.state()), 0; }), "1st stage", "subset",
                  "other parameters"));
   CHECK(contains(message_of([&] { return wick::loader(make(0)).samples(); }), "empty"));
 }

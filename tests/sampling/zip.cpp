@@ -62,7 +62,7 @@ TEST_CASE("by position nothing is compared but the counts") {
   CHECK(contains(message_of([] {
                    return zip(pair_by::position, files{"a", "b"}, files{"a", "b", "c"});
                  }),
-                 "source 1", "has 3 samples", "the first has 2"));
+                 "the 2nd source", "has 3 samples", "the first has 2"));
 }
 
 TEST_CASE("a function makes names of keys") {
@@ -87,8 +87,8 @@ TEST_CASE("what has no partner is named, from either side, and two of one name a
   const std::string text = message_of([] {
     return zip(files{"i/a.jpg", "i/b.jpg", "i/c.jpg"}, files{"m/a.png", "m/d.png"});
   });
-  CHECK(contains(text, "2 samples of source 0", "source 1: i/b.jpg, i/c.jpg", "1 sample of source 1",
-                 "m/d.png", "pair_by::position"));
+  CHECK(contains(text, "2 samples of the 1st source", "the 2nd: i/b.jpg, i/c.jpg",
+                 "1 sample of the 2nd source", "m/d.png", "pair_by::position"));
   CHECK(contains(message_of([] {
                    return zip(files{"i/1", "i/2", "i/3", "i/4", "i/5", "i/6"}, files{"m/6", "m/7"});
                  }),
@@ -96,7 +96,7 @@ TEST_CASE("what has no partner is named, from either side, and two of one name a
   CHECK(contains(message_of([] {
                    return zip(files{"i/a.jpg", "i/b.jpg"}, files{"m/a.png", "m/a.gif"});
                  }),
-                 "two samples of source 1", "\"a\"", "m/a.png and m/a.gif"));
+                 "two samples of the 2nd source", "\"a\"", "m/a.png and m/a.gif"));
   // Though the others say the same twice.
   CHECK(contains(message_of([] {
                    return zip(files{"i/a.jpg", "i/a.png"}, files{"m/a.jpg", "m/a.png"});

@@ -328,7 +328,8 @@ TEST_CASE("a null is an error of its sample, or a number") {
   };
   const auto numbers = failed(std::type_identity<std::int64_t>(), "number");
   REQUIRE(numbers.size() == 2);
-  CHECK(contains(numbers.at(1), "column \"number\" has a null here; say {.null_number = 0}"));
+  CHECK(contains(numbers.at(1),
+                 "column \"number\" has a null here; write a value into the file, say {.null_number = 0}"));
   CHECK(numbers.count(4) == 1);
   CHECK(failed(std::type_identity<std::string>(), "text").size() == 1);
   CHECK(failed(std::type_identity<std::string>(), "dict").size() == 2);
@@ -336,20 +337,23 @@ TEST_CASE("a null is an error of its sample, or a number") {
   CHECK(failed(std::type_identity<bool>(), "flag").size() == 2);
   const auto arrays = failed(std::type_identity<std::array<float, 2>>(), "list");
   REQUIRE(arrays.size() == 3);
-  CHECK(contains(arrays.at(2), "has a null or an empty list here; say {.null_number = 0} for numbers, or"));
-  CHECK(contains(arrays.at(3), "has a null here; say {.null_number = 0} for numbers, or leave"));
+  CHECK(contains(
+      arrays.at(2),
+      "has a null or an empty list here; write a value into the file, say {.null_number = 0} for numbers"));
+  CHECK(contains(arrays.at(3),
+                 "has a null here; write a value into the file, say {.null_number = 0} for numbers"));
   CHECK(contains(arrays.at(5), "column \"list\" has 1 numbers here, and its field takes 2"));
   CHECK(failed(std::type_identity<std::vector<float>>(), "list").size() == 2);
   const auto filled = failed(std::type_identity<std::array<float, 2>>(), "list", {.null_number = 0});
   CHECK(filled.size() == 2);
   CHECK(filled.count(3) == 0);
-  CHECK(contains(filled.at(2), "has a null or an empty list here; leave the row out"));
+  CHECK(contains(filled.at(2), "has a null or an empty list here; write a value into the file"));
   const auto missing = failed(std::type_identity<std::vector<float>>(), "list", {.null_number = 0});
   REQUIRE(missing.size() == 1);
-  CHECK(contains(missing.at(2), "has a null list here; leave the row out"));
+  CHECK(contains(missing.at(2), "has a null list here; write a value into the file"));
   const auto texts_missing = failed(std::type_identity<std::string>(), "text", {.null_number = 0});
   REQUIRE(texts_missing.size() == 1);
-  CHECK(contains(texts_missing.at(1), "has a null here; leave the row out"));
+  CHECK(contains(texts_missing.at(1), "has a null here; write a value into the file"));
   const auto ragged = failed(std::type_identity<std::array<std::array<double, 2>, 2>>(), "pairs");
   REQUIRE(ragged.size() == 4);
   CHECK(contains(ragged.at(1), "has a null, or an inner list of another length than its field's, here"));

@@ -38,7 +38,7 @@ TEST_CASE("samples that fail are counted and listed with key, stage and reason, 
       keys.insert(e.key);
     }
     CHECK(keys.size() == m.failed.size());
-    CHECK(contains(m.to_string(), m.failed[0].key + ": check: the value"));
+    CHECK(contains(m.to_string(), m.failed[0].key + ": check: std::runtime_error: the value"));
   };
   check(wick::from(values) | wick::shuffle() | wick::map("check", fails) | wick::array_batch(16));
   check(wick::from(values) | wick::shuffle() | hop | [](std::int64_t v) { return v - 1; } |

@@ -382,8 +382,8 @@ TEST_CASE("when a stage behind transfer() fails, the copies that had begun are s
         std::move(pipe), wick::loader_options{.workers = 1, .prefetch = 1, .prefetch_next_epoch = false});
     fake::gate gate(fake::last_stream());
     for (int i = 0; i < 4; ++i) {
-      CHECK(contains(message_of([&] { return loader->next(); }),
-                     "batch " + std::to_string(i) + ": map: no such kernel"));
+      CHECK(contains(message_of([&] { return loader->next(); }), "batch " + std::to_string(i) + ": map",
+                     ": std::runtime_error: no such kernel"));
     }
     CHECK_FALSE(loader->next());
     CHECK(destruction_waits(loader, gate));

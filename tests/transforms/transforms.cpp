@@ -132,8 +132,8 @@ TEST_CASE("a state of a training with another crop is refused, and the stage is 
                 loader_with(wick::random_resized_crop(32), flip)) == "");
   CHECK(contains(refused(loader_with(wick::random_resized_crop(32), flip),
                          loader_with(wick::random_resized_crop(40), flip)),
-                 "another pipeline: stage 2 behind the source (random_resized_crop) had other parameters"));
+                 "another pipeline: the 2nd stage, random_resized_crop, was made with other parameters"));
   CHECK(contains(refused(loader_with(wick::center_crop(32), wick::normalize(0.5, 0.5)),
                          loader_with(wick::center_crop(32), wick::normalize(0.5, 0.25))),
-                 "stage 3 behind the source (normalize) had other parameters"));
+                 "the 3rd stage, normalize, was made with other parameters"));
 }

@@ -290,6 +290,20 @@ inline constexpr bool is_read_whole<sample<D, T>> = once_all_read<T>::differs;
 template <class... T>
 inline constexpr bool is_read_whole<std::tuple<T...>> = once_all_read<std::tuple<T...>>::differs;
 
+/// What a message calls one part of several: its file, or the key of a record. The source has both.
+inline const char* name_of_part(const file_range& part) noexcept {
+  return part.path == nullptr ? "" : part.path;
+}
+template <class T>
+std::string_view name_of_part(const T& part) noexcept {
+  if constexpr (requires { std::string_view(part.key); })
+    return part.key;
+  else
+    return {};
+}
+/// \throws the same error, with the part's name before its text
+[[noreturn]] void fail_part(std::string_view name, const error& why);
+
 template <class... T>
 task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
                                                                 read_options options);
@@ -313,9 +327,14 @@ task<typename once_all_read<T>::type> read_part(T part, context* c, read_options
     auto got = co_await std::move(reading);
     co_return got;
   } else {
+    const auto name = name_of_part(part);
     read_operation<T> reading(std::move(part), *c, options);
-    auto got = co_await reading;
-    co_return got;
+    try {
+      auto got = co_await reading;
+      co_return got;
+    } catch (const error& e) {
+      fail_part(name, e);
+    }
   }
 }
 

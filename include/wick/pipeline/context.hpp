@@ -34,10 +34,11 @@ struct place {
   std::uint64_t drawn = 0;     ///< not 0: it goes into another sample; tells apart those that do
 };
 
-/// What the loader's source calls its samples.
+/// What the loader's source calls its samples, and messages its stages.
 struct sample_names {
   const void* source = nullptr;
   std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+  std::string (*stage)(const void* source, std::uint32_t number) = nullptr;
 };
 
 }  // namespace detail
@@ -169,6 +170,8 @@ class context {
   }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// What messages call a stage of the pipeline: "crop, the 3rd stage,".
+  std::string stage_text(std::uint32_t number) const;
   /// For the loader: how many numbers the stage that runs has taken from random().
   std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: the last stage that asked for random numbers; ~0u while none has.

@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace wick::inline v0_1 {
@@ -62,8 +63,9 @@ class out_of_memory : public std::bad_alloc {
 /// exception is at cause().
 class sample_error : public error {
  public:
+  /// \param written  follows the stage in the text: " at train.cpp:42", of a stage without a name of its own
   sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
-               const std::string& text, std::exception_ptr cause);
+               const std::string& text, std::exception_ptr cause, const std::string& written = {});
 
   /// The sample's name, as its source gives it.
   const std::string& key() const noexcept { return key_; }
@@ -85,8 +87,13 @@ namespace detail {
 /// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
 std::string printable(std::string_view text);
 
-/// How a message about a bad sample ends, behind what else can be done.
+/// How a message about a bad sample ends, after what else can be done.
 inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_error::skip to leave it out";
+/// A message without that end, where it makes no sense: a policy has left the sample out, or there is none.
+std::string without_leave_it_out(std::string text);
+
+/// "1st", "2nd", "3rd", "4th", …, of a number counted from 0.
+std::string ordinal(std::uint64_t index);
 
 }  // namespace detail
 

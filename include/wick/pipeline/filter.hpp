@@ -11,6 +11,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/dropped.hpp>
+#include <wick/pipeline/detail/written_at.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/stage.hpp>
 
@@ -24,8 +25,10 @@ class filter_stage {
   static constexpr stage_traits traits{
       .name = "filter", .has_label = true, .has_fingerprint = true, .drops_samples = true};
 
-  filter_stage(std::string label, P keep) : label_(std::move(label)), keep_(std::move(keep)) {}
+  filter_stage(std::string label, P keep, written_at at)
+      : label_(std::move(label)), keep_(std::move(keep)), at_(at) {}
   std::string_view label() const noexcept { return label_; }
+  const written_at& written() const noexcept { return at_; }
   std::uint64_t fingerprint() const {
     if constexpr (traits_of<P>.has_fingerprint)
       return keep_.fingerprint();
@@ -55,6 +58,7 @@ class filter_stage {
   }
   std::string label_;
   P keep_;
+  written_at at_;
 };
 
 }  // namespace detail
@@ -72,13 +76,13 @@ class filter_stage {
 /// rank an epoch that keeps no sample ends with a wick::error; on several ranks, where none knows what the
 /// others keep, its batches are empty. Leaving a sample out takes 1 to 2 µs.
 template <class P>
-detail::filter_stage<std::decay_t<P>> filter(P&& keep) {
-  return {"filter", std::forward<P>(keep)};
+detail::filter_stage<std::decay_t<P>> filter(P&& keep, detail::written_at at = detail::written_at::here()) {
+  return {"filter", std::forward<P>(keep), at};
 }
 /// The same with a name for errors and the report.
 template <class P>
 detail::filter_stage<std::decay_t<P>> filter(std::string name, P&& keep) {
-  return {std::move(name), std::forward<P>(keep)};
+  return {std::move(name), std::forward<P>(keep), {}};
 }
 
 }  // namespace wick

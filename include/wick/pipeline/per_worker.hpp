@@ -13,6 +13,7 @@
 #include <wick/async/worker_local.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
+#include <wick/pipeline/detail/written_at.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/stage.hpp>
 
@@ -28,15 +29,16 @@ class per_worker_stage {
   static constexpr stage_traits traits{
       .name = "per_worker", .has_label = true, .has_fingerprint = true, .has_attach = true};
 
-  per_worker_stage(std::string label, Make make, F f)
-      : label_(std::move(label)), make_(std::move(make)), f_(std::move(f)) {}
+  per_worker_stage(std::string label, Make make, F f, written_at at)
+      : label_(std::move(label)), make_(std::move(make)), f_(std::move(f)), at_(at) {}
   /// A copy has states of its own: a chain with this stage can stand in several pipelines.
   per_worker_stage(const per_worker_stage& other)
     requires(std::copy_constructible<Make> && std::copy_constructible<F>)
-      : label_(other.label_), make_(other.make_), f_(other.f_) {}
+      : label_(other.label_), make_(other.make_), f_(other.f_), at_(other.at_) {}
   // NOLINTNEXTLINE(performance-noexcept-move-constructor): as Make and F are
   per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
+  const written_at& written() const noexcept { return at_; }
   std::uint64_t fingerprint() const {
     if constexpr (traits_of<F>.has_fingerprint)
       return f_.fingerprint();
@@ -74,6 +76,7 @@ class per_worker_stage {
   std::string label_;
   Make make_;
   F f_;
+  written_at at_;
   std::unique_ptr<worker_local<state>> states_;
 };
 
@@ -84,15 +87,15 @@ class per_worker_stage {
 /// is called once on each worker, when it first needs one, and the state is kept as long as the loader. `f`
 /// takes the state and what any stage takes. It must not suspend.
 template <class Make, class F>
-auto per_worker(Make&& make, F&& f) {
+auto per_worker(Make&& make, F&& f, detail::written_at at = detail::written_at::here()) {
   return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>("per_worker", std::forward<Make>(make),
-                                                                       std::forward<F>(f));
+                                                                       std::forward<F>(f), at);
 }
 /// The same with a name for errors and the report.
 template <class Make, class F>
 auto per_worker(std::string name, Make&& make, F&& f) {
   return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>(
-      std::move(name), std::forward<Make>(make), std::forward<F>(f));
+      std::move(name), std::forward<Make>(make), std::forward<F>(f), detail::written_at());
 }
 
 }  // namespace wick

@@ -13,6 +13,7 @@
 
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/why_not.hpp>
+#include <wick/pipeline/detail/written_at.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/pipeline/stage.hpp>
@@ -26,8 +27,9 @@ template <class F>
 class map_stage {
  public:
   static constexpr stage_traits traits{.has_label = true, .has_fingerprint = true, .has_callable = true};
-  explicit map_stage(F f, std::string label = "map") : f_(std::move(f)), label_(std::move(label)) {}
+  map_stage(F f, std::string label, written_at at) : f_(std::move(f)), label_(std::move(label)), at_(at) {}
   std::string_view label() const noexcept { return label_; }
+  const written_at& written() const noexcept { return at_; }
   /// What is called in this one's place.
   using callable_type = F;
   F& callable() noexcept { return f_; }
@@ -42,6 +44,7 @@ class map_stage {
  private:
   F f_;
   std::string label_;
+  written_at at_;
 };
 
 /// Some stages without a source: a value that can be named, kept and put into several pipelines.
@@ -87,14 +90,15 @@ inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
 /// it. It is called by all workers at once: what it changes must be safe for that (see per_worker). It lives
 /// in the loader, and may outlive the function that wrote it: capture by value what it needs, or by reference
 /// only what outlives the loader; no compiler and no test of wick's sees a reference to a local that is gone.
-/// A lambda of `auto` is given the whole item, not the data of a sample.
+/// A lambda of `auto` is given the whole item, not the data of a sample. Without a name it is "map" to
+/// policies, reports, and states, and errors say where it was written: "map at train.cpp:42".
 template <class F>
-detail::map_stage<std::decay_t<F>> map(F&& f) {
-  return detail::map_stage<std::decay_t<F>>(std::forward<F>(f));
+detail::map_stage<std::decay_t<F>> map(F&& f, detail::written_at at = detail::written_at::here()) {
+  return {std::forward<F>(f), "map", at};
 }
 template <class F>
 detail::map_stage<std::decay_t<F>> map(std::string name, F&& f) {
-  return detail::map_stage<std::decay_t<F>>(std::forward<F>(f), std::move(name));
+  return {std::forward<F>(f), std::move(name), {}};
 }
 
 // ---- what fits after what ----
@@ -249,7 +253,7 @@ auto as_stage(T&& t) {
   if constexpr (stage<T>)
     return std::remove_cvref_t<T>(std::forward<T>(t));
   else
-    return map_stage<std::decay_t<T>>(std::forward<T>(t));
+    return map_stage<std::decay_t<T>>(std::forward<T>(t), "map", written_at::of<std::decay_t<T>>());
 }
 template <class T>
 auto as_stages(T&& t) {

@@ -15,6 +15,7 @@
 #include <wick/async/task.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
+#include <wick/pipeline/detail/written_at.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pipeline/stage.hpp>
@@ -87,8 +88,9 @@ class join_stage {
  public:
   static constexpr stage_traits traits{
       .name = "join", .kind = stage_kind::sample, .has_label = true, .has_fingerprint = true};
-  join_stage(std::string label, F f) : label_(std::move(label)), f_(std::move(f)) {}
+  join_stage(std::string label, F f, written_at at) : label_(std::move(label)), f_(std::move(f)), at_(at) {}
   std::string_view label() const noexcept { return label_; }
+  const written_at& written() const noexcept { return at_; }
   std::uint64_t fingerprint() const {
     if constexpr (traits_of<F>.has_fingerprint)
       return f_.fingerprint();
@@ -112,6 +114,7 @@ class join_stage {
  private:
   std::string label_;
   F f_;
+  written_at at_;
 };
 
 }  // namespace detail
@@ -133,13 +136,13 @@ detail::with_others_stage with_others(std::size_t n, const with_others_options& 
 /// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also
 /// where the sample has no others.
 template <class F>
-detail::join_stage<std::decay_t<F>> join(F&& f) {
-  return {"join", std::forward<F>(f)};
+detail::join_stage<std::decay_t<F>> join(F&& f, detail::written_at at = detail::written_at::here()) {
+  return {"join", std::forward<F>(f), at};
 }
 /// The same with a name for errors and the report.
 template <class F>
 detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
-  return {std::move(name), std::forward<F>(f)};
+  return {std::move(name), std::forward<F>(f), {}};
 }
 
 }  // namespace wick

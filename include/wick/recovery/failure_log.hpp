@@ -44,6 +44,9 @@ struct failure_log_entry {
   /// Of with_others(): the key of the sample that this one was drawn to go into. Replaced means that another
   /// was drawn to go into that; substitute is empty.
   std::string into = {};
+  /// Of a stage without a name of its own, where it was written: " at train.cpp:42". Follows `stage` in
+  /// messages.
+  std::string written = {};
 };
 
 namespace detail {

@@ -267,8 +267,7 @@ class mix_stage {
   void go_by(table t) {
     t.all = 0;
     each(t, [&](std::size_t i, const auto& p) {
-      if (p.size() == 0)
-        throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
+      if (p.size() == 0) throw error("mix: the " + ordinal(i) + " source is empty; leave it out");
       t.begin[i] = t.all;
       t.all += p.all();
     });

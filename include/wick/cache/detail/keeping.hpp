@@ -66,12 +66,12 @@ std::size_t bytes_beside(const T& item) {
   }
 }
 
-[[noreturn]] void refuse_random_before(std::string_view cache, std::uint32_t stage);
+[[noreturn]] void refuse_random_before(std::string_view cache, const context& c);
 
 /// A sample has come to a cache. \throws wick::error when a stage before it has drawn random numbers that are
 /// not frozen
 inline void comes_to_cache(context& c, bool frozen, std::string_view cache) {
-  if (!frozen && c.last_drawing() < c.stage()) refuse_random_before(cache, c.last_drawing());
+  if (!frozen && c.last_drawing() < c.stage()) refuse_random_before(cache, c);
   c.freeze(false);
 }
 

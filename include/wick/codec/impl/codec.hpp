@@ -48,8 +48,7 @@ picture_info codec_list::probe(std::span<const std::byte> encoded) const {
     return info;
   }
   throw error("not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
-              "); convert or remove it, or set .on_error = wick::on_error::skip to leave "
-              "such samples out");
+              "); convert or remove it" + detail::or_leave_it_out);
 }
 
 std::string codec_list::note() const {

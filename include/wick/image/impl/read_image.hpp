@@ -43,11 +43,7 @@ inline image decoded_now(bytes encoded, const decode_options& options) {
 }
 
 /// An error of decoding, without the advice that is for samples of a pipeline.
-inline std::string said_of_one(const error& e) {
-  std::string text = e.what();
-  if (text.ends_with(or_leave_it_out)) text.resize(text.size() - std::string_view(or_leave_it_out).size());
-  return text;
-}
+inline std::string said_of_one(const error& e) { return without_leave_it_out(e.what()); }
 
 }  // namespace detail
 

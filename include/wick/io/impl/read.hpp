@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -100,6 +101,12 @@ void check_size(std::uint64_t found, const read_options& options) {
   throw error("has " + std::to_string(found) + " bytes, more than the " + std::to_string(options.max_bytes) +
               " that read() takes for a sample; write read({.max_bytes = " + std::to_string(found) +
               "}) if that is right");
+}
+
+void fail_part(std::string_view name, const error& why) {
+  const std::string text = (name.empty() ? "" : printable(name) + ": ") + why.what();
+  if (dynamic_cast<const passing_failure*>(&why) != nullptr) throw passing_error(text);
+  throw error(text);
 }
 
 read_operation<record<file_range>> read_stage::operator()(record<file_range> where, context& c) const {

@@ -126,6 +126,8 @@ class erased_pipeline {
   // ---- what the stages say of themselves ----
 
   virtual std::vector<std::string> stage_names() const = 0;
+  /// What a message says after a stage's name: " at train.cpp:42"; often nothing.
+  virtual std::string stage_written(std::size_t stage) const = 0;
   /// What decides which sample stands where and what becomes of it, as far as the stages tell.
   virtual std::vector<stage_identity> identity() const = 0;
   /// What source and stages have to say for the report.

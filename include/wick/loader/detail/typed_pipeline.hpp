@@ -25,6 +25,7 @@
 #include <wick/loader/detail/stage_path.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/feeds_device.hpp>
+#include <wick/pipeline/detail/written_at.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/pipeline/stage.hpp>
 #include <wick/recovery/state.hpp>
@@ -161,6 +162,13 @@ class typed_pipeline<pipeline<Source, S...>> final
   std::vector<std::string> stage_names() const override {
     std::vector<std::string> out;
     path_.for_each_stage([&](const auto& s) { out.emplace_back(stage_name(s)); });
+    return out;
+  }
+  std::string stage_written(std::size_t stage) const override {
+    std::string out;
+    path_.for_each_stage([&](const auto& s) {
+      if (stage-- == 0) out = written_text(s);
+    });
     return out;
   }
   /// Random numbers go by a stage's number, so each counts; of shard() only that it is there.

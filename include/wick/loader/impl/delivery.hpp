@@ -16,6 +16,7 @@
 #include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/sample_group.hpp>
 #include <wick/loader/detail/scheduler.hpp>
+#include <wick/pipeline/error.hpp>
 #include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/detail/error_account.hpp>
 #include <wick/recovery/detail/failed_sample.hpp>
@@ -40,6 +41,9 @@ told_failure tell_one(const failure& f, const batch_job& j, const run_settings& 
   e.action = f.action;
   e.tries = f.tries;
   describe_cause(f.cause, e);
+  if (!out.known && e.stage == of.stage_name(f.stage)) e.written = of.pipeline->stage_written(f.stage);
+  if (whole || of.policy.rule_for(e.stage).action != error_action::fail)
+    e.text = without_leave_it_out(std::move(e.text));
   if (whole) e.kind = error_kind::batch;
   if (f.substitute != failure::no_index) e.substitute = of.printable_key(f.substitute);
   if (f.of_other()) {

@@ -23,7 +23,11 @@ namespace wick::inline v0_1::detail {
 namespace {
 
 sample_names names_of(const erased_pipeline& of) noexcept {
-  return {&of, [](const void* p, std::uint64_t i) { return static_cast<const erased_pipeline*>(p)->key(i); }};
+  return {&of, [](const void* p, std::uint64_t i) { return static_cast<const erased_pipeline*>(p)->key(i); },
+          [](const void* p, std::uint32_t i) {
+            const auto& pipeline = *static_cast<const erased_pipeline*>(p);
+            return pipeline.stage_names()[i] + pipeline.stage_written(i);
+          }};
 }
 
 }  // namespace

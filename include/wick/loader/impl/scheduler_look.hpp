@@ -32,7 +32,7 @@ void scheduler::look(std::uint64_t sequence, hang_scene& out) {
 
   const auto add = [&](batch_job& j, hang_scene::place p) {
     p.oldest = j.sequence == sequence;
-    p.stage_name = run_.settings.stage_name(p.stage);
+    p.stage_name = run_.settings.stage_name(p.stage) + run_.pipeline.stage_written(p.stage);
     if (p.samples == 0) {
       p.name = "batch " + std::to_string(j.number);
     } else if (p.samples == 1) {

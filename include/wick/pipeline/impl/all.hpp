@@ -10,3 +10,4 @@
 #include <wick/pipeline/impl/random.hpp>
 #include <wick/pipeline/impl/shape.hpp>
 #include <wick/pipeline/impl/with_others.hpp>
+#include <wick/pipeline/impl/written_at.hpp>

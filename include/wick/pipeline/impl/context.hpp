@@ -2,14 +2,22 @@
 /// The bodies of what pipeline/context.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1 {
 
 std::string context::key() const {
   return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());
+}
+
+std::string context::stage_text(std::uint32_t number) const {
+  const bool named = names_ != nullptr && names_->stage != nullptr;
+  return (named ? names_->stage(names_->source, number) + ", " : "") + "the " + detail::ordinal(number) +
+         " stage" + (named ? "," : "");
 }
 
 }  // namespace wick

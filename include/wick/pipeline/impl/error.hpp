@@ -2,9 +2,11 @@
 /// The bodies of what pipeline/error.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <wick/pipeline/error.hpp>
@@ -12,8 +14,8 @@
 namespace wick::inline v0_1 {
 
 sample_error::sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
-                           const std::string& text, std::exception_ptr cause)
-    : error(key + ": " + stage + ": " + text),
+                           const std::string& text, std::exception_ptr cause, const std::string& written)
+    : error(key + ": " + stage + written + ": " + text),
       key_(std::move(key)),
       stage_(std::move(stage)),
       epoch_(epoch),
@@ -37,6 +39,18 @@ std::string printable(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string without_leave_it_out(std::string text) {
+  if (const std::size_t at = text.find(or_leave_it_out); at != std::string::npos)
+    text.erase(at, std::string_view(or_leave_it_out).size());
+  return text;
+}
+
+std::string ordinal(std::uint64_t index) {
+  constexpr std::string_view endings = "thstndrd";
+  const std::uint64_t n = index + 1, last = n / 10 % 10 == 1 || n % 10 > 3 ? 0 : n % 10;
+  return std::to_string(n).append(endings.substr(2 * static_cast<std::size_t>(last), 2));
 }
 
 }  // namespace wick::detail

@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cxxabi.h>
 #include <exception>
 #include <map>
+#include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -30,6 +35,28 @@
 
 namespace wick::inline v0_1::detail {
 
+namespace {
+
+/// As it is written in C++, without inline namespaces of libraries.
+std::string type_name(const std::type_info& type) {
+  int failed = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &failed), &std::free);
+  std::string out = name ? name.get() : type.name();
+  for (const std::string_view space : {"__cxx11::", "__1::", "(anonymous namespace)::"}) {
+    for (std::size_t at = 0; (at = out.find(space)) != std::string::npos;) out.erase(at, space.size());
+  }
+  return out;
+}
+
+/// An exception that isn't wick's often says little without its type.
+std::string with_type(const std::exception& e) {
+  const std::string type = type_name(typeid(e)), text = e.what();
+  return text.find(type) != std::string::npos ? text : type + ": " + text;
+}
+
+}  // namespace
+
 void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
   const auto is = [&](error_kind kind, std::string text) {
     to.kind = kind;
@@ -47,16 +74,18 @@ void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
   } catch (const error& e) {
     is(error_kind::data, e.what());
   } catch (const std::system_error& e) {
-    is(error_kind::system, e.what());
+    is(error_kind::system, with_type(e));
   } catch (const out_of_memory& e) {
     is(error_kind::memory, e.what());
     to.stage = e.stage();
   } catch (const std::bad_alloc& e) {
     is(error_kind::memory, e.what());
   } catch (const std::exception& e) {
-    is(error_kind::exception, e.what());
+    is(error_kind::exception, with_type(e));
   } catch (...) {
-    is(error_kind::exception, "threw something that is no std::exception");
+    const std::type_info* const type = abi::__cxa_current_exception_type();
+    is(error_kind::exception, "threw a value" + (type != nullptr ? " of type " + type_name(*type) : "") +
+                                  ", which isn't a std::exception");
   }
   // A stage's own message may begin with its name: once is enough.
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
@@ -68,7 +97,8 @@ void sort_by_slot(std::vector<told_failure>& failures) {
 }
 
 sample_error to_exception(const told_failure& f) {
-  return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
+  const failure_log_entry& e = f.entry;
+  return sample_error(e.key, e.stage, e.epoch, e.position, e.text, f.cause, e.written);
 }
 
 /// The stage each was found to be bad in, by its index.
@@ -174,8 +204,8 @@ void error_account::check(const told_failure& last, std::uint64_t longest, std::
                           std::uint64_t of_epoch) const {
   const auto beyond = [&](const std::string& what, const std::string& allowed) {
     throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
-                          last.entry.key + ": " + last.entry.stage + ": " + last.entry.text +
-                          "; loader.failure_log() has all");
+                          last.entry.key + ": " + last.entry.stage + last.entry.written + ": " +
+                          last.entry.text + "; loader.failure_log() has all");
   };
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
   if (counted_ > limits_.count)

@@ -18,6 +18,7 @@ std::string to_json(const failure_log_entry& e) {
                     std::string(to_string(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
   if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
   if (!e.into.empty()) out += ",\"into\":" + detail::json_string(e.into);
+  if (!e.written.empty()) out += ",\"written\":" + detail::json_string(e.written.substr(1));
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 

@@ -84,17 +84,17 @@ std::string difference(const loader_state& state, const pipeline_identity& mine)
   const std::vector<stage_identity>& before = saved.stages;
   const std::vector<stage_identity> now = shortened(mine.stages);
   for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
-    const std::string at = "another pipeline: stage " + number(i + 1) + " behind the source ";
+    const std::string at = "another pipeline: the " + ordinal(i) + " stage";
     const auto differs = [&at](const std::string& how) {
       return at + how + "; build the pipeline as it was, or begin the next epoch without the state: epoch(e)";
     };
     if (i >= now.size())
-      return differs("was " + printable(before[i].name) + ", and this loader has no such stage");
-    if (i >= before.size()) return differs("is " + printable(now[i].name) + ", which it did not have");
+      return differs(" was " + printable(before[i].name) + ", and this loader has no such stage");
+    if (i >= before.size()) return differs(" is " + printable(now[i].name) + ", which it did not have");
     if (before[i].name != now[i].name)
-      return differs("was " + printable(before[i].name) + ", now it is " + printable(now[i].name));
+      return differs(" was " + printable(before[i].name) + ", now it is " + printable(now[i].name));
     if (before[i].parameters != now[i].parameters && !(may_change && now[i].changes))
-      return differs("(" + printable(now[i].name) + ") had other parameters");
+      return differs(", " + printable(now[i].name) + ", was made with other parameters");
   }
   if (saved.seed != mine.seed) {
     return "another seed: " + number(saved.seed) + ", this loader has " + number(mine.seed) +

@@ -28,9 +28,8 @@ inline std::string list(const std::vector<std::string>& keys) {
 }
 
 inline std::string without(const std::vector<std::string>& keys, std::size_t of, std::size_t in) {
-  return std::to_string(keys.size()) + (keys.size() == 1 ? " sample" : " samples") + " of source " +
-         std::to_string(of) + " without one of the same name in source " + std::to_string(in) + ": " +
-         list(keys);
+  return std::to_string(keys.size()) + (keys.size() == 1 ? " sample" : " samples") + " of the " +
+         ordinal(of) + " source without one of the same name in the " + ordinal(in) + ": " + list(keys);
 }
 
 using table = std::unordered_map<std::string_view, std::uint64_t>;
@@ -41,9 +40,9 @@ inline table by_name(const zip_names& of) {
   for (std::uint64_t i = 0; i < of.names.size(); ++i) {
     const auto [at, is_new] = out.try_emplace(of.names[i], i);
     if (!is_new) {
-      throw error("zip: two samples of source " + std::to_string(of.source) +
-                  " (counted from 0) have the name " + shown_name(of.names[i]) + ": " + of.keys[at->second] +
-                  " and " + of.keys[i] + "; leave one out, or write zip(wick::pair_by::position, …)");
+      throw error("zip: two samples of the " + ordinal(of.source) + " source have the name " +
+                  shown_name(of.names[i]) + ": " + of.keys[at->second] + " and " + of.keys[i] +
+                  "; leave one out, or write zip(wick::pair_by::position, …)");
     }
   }
   return out;
@@ -108,12 +107,11 @@ std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& o
     if (!left_over.empty())
       text += (alone.empty() ? "" : "; ") + zipping::without(left_over, other.source, first.source);
     const std::string near = zipping::near(first, other, there);
-    if (!near.empty()) throw error(text + " (sources are counted from 0)" + near);
+    if (!near.empty()) throw error(text + near);
     // One of the compared names of each source.
     const std::string a = first.names.empty() ? "" : first.names.front(),
                       b = other.names.empty() ? "" : other.names.front();
-    throw error(text + " (sources are counted from 0; the first names are " + shown_name(a) + " and " +
-                shown_name(b) +
+    throw error(text + " (the first names are " + shown_name(a) + " and " + shown_name(b) +
                 "); add or leave out files, give zip a function that makes the names, or write "
                 "zip(wick::pair_by::position, …)");
   }
@@ -122,7 +120,7 @@ std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& o
 }
 
 void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted) {
-  throw error("zip: source " + std::to_string(source) + " (counted from 0) has " + std::to_string(count) +
+  throw error("zip: the " + ordinal(source) + " source has " + std::to_string(count) +
               " samples, and the first has " + std::to_string(wanted) + "; give each as many as the others");
 }
 

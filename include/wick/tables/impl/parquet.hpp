@@ -226,8 +226,7 @@ void parquet_table::refuse(const loaded_row& where, std::size_t field) const {
     const std::size_t found = column.of(where.row).size() / column.size;
     if (found != plan.field.count() && found != 0) {
       throw error(name + "has " + std::to_string(found) + " numbers here, and its field takes " +
-                  std::to_string(plan.field.count()) +
-                  "; make it a std::vector, or leave the row out with on_error(on_error::skip)");
+                  std::to_string(plan.field.count()) + "; make it a std::vector" + or_leave_it_out);
     }
     if (found == 0)
       what = "a null or an empty list";
@@ -235,8 +234,8 @@ void parquet_table::refuse(const loaded_row& where, std::size_t field) const {
       what += ", or an inner list of another length than its field's,";
   }
   const bool fillable = plan.field.kind != parquet_field::kinds::text && !filled;
-  throw error(name + "has " + what + " here; " + (fillable ? "say {.null_number = 0} for numbers, or " : "") +
-              "leave the row out with on_error(on_error::skip)");
+  throw error(name + "has " + what + " here; write a value into the file" +
+              (fillable ? ", say {.null_number = 0} for numbers" : "") + or_leave_it_out);
 }
 
 }  // namespace wick::detail

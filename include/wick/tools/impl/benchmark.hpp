@@ -117,7 +117,7 @@ std::string benchmark_result::to_string() const {
   if (failures != 0) {
     out += "failed: " + std::to_string(failures) + " times; the first:\n";
     for (const failure_log_entry& e : failed)
-      out += detail::in_lines("  " + e.key + ": " + e.stage + ": " + e.text);
+      out += detail::in_lines("  " + e.key + ": " + e.stage + e.written + ": " + e.text);
   }
   return out;
 }
