@@ -5,8 +5,8 @@ check.py CASE.cpp -- COMPILER FLAG…
 
 The file must not compile; its output must contain every text that a line `// expect: TEXT` of the file names, exactly
 one failed static assertion, and no more than three lines with `error:` in all: one readable message, not a page.
-A file with a line `// expect first: TEXT` has an error of the user's own in it: TEXT is in the compiler's first error, and
-no assertion of wick's fails. (g++ says no more; clang repeats that the call did not compile.)
+A line `// expect first: TEXT` says what is in the compiler's first error. A file that has only such lines has an error of the
+user's own in it, and no assertion of wick's fails. (g++ says no more; clang repeats that the call did not compile.)
 A file whose name starts with an underscore must compile: it shows that the mistakes in the others are what fails.
 """
 
@@ -55,7 +55,7 @@ def main() -> int:
                 faults.append(f"the compiler does not say: {text}")
         if run.returncode != 0:
             asserts = [e for e in errors if re.search(r"static assertion failed|static_assert", e)]
-            wanted = 0 if first else 1
+            wanted = 1 if expected else 0
             if len(asserts) != wanted:
                 faults.append(f"{len(asserts)} failed static assertions instead of {wanted}")
             if len(errors) > MAX_ERRORS:

@@ -65,15 +65,21 @@ class loader {
   template <class Source, class... S>
   explicit loader(pipeline<Source, S...> what, loader_options options = {}) {
     using made = typename detail::pipeline_types<Source, S...>::delivered;
-    static_assert(std::is_same_v<made, Batch>,
+    static_assert(std::is_same_v<made, Batch> || detail::is_misfit<Source>,
                   "wick: this pipeline gives something else than this loader ('made' and 'Batch'); write "
                   "wick::loader without <…>, or the type of what its last stage gives");
-    detail::owned<executor> own = detail::own_executor(options, detail::feeds_device(what.stages));
-    executor& on = own ? *own : *options.executor;
-    detail::owned<detail::pipeline_of<Batch>> typed(
-        new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on, options.batch_memory));
-    mine_ = detail::make_owned<detail::loader_of<Batch>>(std::move(own), std::move(typed), options);
+    if constexpr (std::is_same_v<made, Batch>) {
+      detail::owned<executor> own = detail::own_executor(options, detail::feeds_device(what.stages));
+      executor& on = own ? *own : *options.executor;
+      detail::owned<detail::pipeline_of<Batch>> typed(
+          new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on, options.batch_memory));
+      mine_ = detail::make_owned<detail::loader_of<Batch>>(std::move(own), std::move(typed), options);
+    }
   }
+  /// Of a pipeline in which a stage doesn't fit: the compiler has said so.
+  template <class Other>
+    requires(std::is_same_v<Other, detail::misfit_source::item> && !std::is_same_v<Batch, Other>)
+  loader(loader<Other>) {}  // NOLINT(google-explicit-constructor)
 
   /// A source as it is, without a stage: its items, one after the other.
   template <source Source>

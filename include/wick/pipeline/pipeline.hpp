@@ -146,6 +146,8 @@ struct misfit_source {
   std::uint64_t size() const { return 0; }
   item at(std::uint64_t) const { return {}; }
 };
+template <class Source>
+inline constexpr bool is_misfit = std::is_same_v<Source, misfit_source>;
 using misfit_pipeline = pipeline<misfit_source>;
 template <class...>
 struct misfit_pipeline_for {
