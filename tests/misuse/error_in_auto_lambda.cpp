@@ -4,6 +4,7 @@
 #include <wick/core.hpp>
 
 // expect first: width_of_text
+// expect: if the error above is about that
 struct text {
   std::vector<int> words;
 };

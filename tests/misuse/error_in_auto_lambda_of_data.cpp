@@ -4,6 +4,7 @@
 #include <wick/core.hpp>
 
 // expect first: words
+// expect: wick: a lambda of auto is given the whole sample<>
 struct text {
   std::vector<int> words;
 };

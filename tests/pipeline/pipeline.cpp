@@ -36,6 +36,11 @@ cell marked(cell c, wick::context& context) {
   return c;
 }
 
+// A pipeline isn't a range, and a concept that asks finds that out without an error.
+static_assert(!std::ranges::range<wick::pipeline<numbers>>);
+static_assert(!std::ranges::range<const wick::pipeline<numbers>>);
+static_assert(!std::ranges::range<decltype(numbers{10} | wick::shuffle() | marked | wick::array_batch(4))&>);
+
 }  // namespace
 
 // ---- composing ----

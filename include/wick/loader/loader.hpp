@@ -85,6 +85,11 @@ class loader {
   template <source Source>
   explicit loader(Source what, loader_options options = {})
       : loader(pipeline<Source>{std::move(what), {}}, std::move(options)) {}
+  /// Of almost a source: the compiler says what is wrong.
+  template <detail::almost_source Source>
+  explicit loader(const Source&, const loader_options& = {}) {
+    detail::check_source<Source>();
+  }
 
   /// False when it is empty.
   explicit operator bool() const noexcept { return static_cast<bool>(mine_); }
@@ -238,6 +243,8 @@ template <source Source>
 loader(Source, loader_options) -> loader<typename detail::delivered_by<Source>::type>;
 template <source Source>
 loader(Source) -> loader<typename detail::delivered_by<Source>::type>;
+template <detail::almost_source Source>
+loader(Source, loader_options = {}) -> loader<detail::misfit_source::item>;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>

@@ -53,6 +53,11 @@ struct chain {
   std::tuple<Stages...> stages;
 };
 
+/// What a loop over a pipeline is given: all that the loop needs, so that the compiler complains about
+/// begin() only. It isn't an iterator, and a pipeline isn't a range.
+template <class Pipeline>
+struct looped_over;
+
 }  // namespace detail
 
 /// A source and what is done with its samples.
@@ -61,15 +66,18 @@ struct pipeline {
   Source origin;                 ///< as it was given
   std::tuple<Stages...> stages;  ///< in their order
 
-  /// Not there: what is looped over is a loader of this.
+  /// Loop over a loader of this instead.
   template <class Self = pipeline>
-  void begin() const {
+  detail::looped_over<Self> begin() const {
     static_assert(!std::is_same_v<Self, pipeline>,
-                  "wick: a pipeline says what is done and does nothing; make a loader of it, wick::loader "
-                  "train(pipeline), and loop over that");
+                  "wick: a pipeline only describes what to do; make a loader of it, wick::loader "
+                  "train(pipeline), and loop over that: for (auto& batch : train)");
+    return {};
   }
   template <class Self = pipeline>
-  void end() const {}
+  detail::looped_over<Self> end() const {
+    return {};
+  }
 };
 
 namespace detail {
@@ -129,6 +137,13 @@ struct items_after<Item, First, Rest...> {
 
 template <class Source>
 using source_item = std::remove_cvref_t<decltype(std::declval<const Source&>().at(0))>;
+
+template <class Source, class... Stages>
+struct looped_over<pipeline<Source, Stages...>> {
+  typename items_after<source_item<Source>, Stages...>::type& operator*() const;
+  looped_over& operator++();
+  bool operator!=(const looped_over&) const;
+};
 
 template <class... S>
 inline constexpr bool only_order_stages = (stage_of<S, stage_kind::order> && ...);
@@ -201,6 +216,7 @@ consteval fit check_fit() {
       constexpr bool is_read = why != reason::not_read, is_decoded = why != reason::not_decoded;
       constexpr bool is_read_and_decoded = why != reason::not_read_and_decoded;
       constexpr bool is_picture = why != reason::not_a_picture;
+      constexpr bool is_tensor = why != reason::batch_is_struct;
       constexpr bool is_batched = why != reason::not_batched, is_single = why != reason::batched;
       constexpr bool gives_something = why != reason::gives_nothing,
                      can_be_called = why != reason::no_callable;
@@ -220,6 +236,10 @@ consteval fit check_fit() {
       static_assert(is_single,
                     "wick: this stage takes a single picture, and the item is a batch; write it before "
                     "batch(n)");
+      static_assert(is_tensor,
+                    "wick: normalize() takes a tensor, and this batch is a struct ('Came'); write "
+                    "| [f = normalize(mean, std, torch::kFloat32)](Came b) { b.image = f(b.image); return "
+                    "b; } with your type and field");
       static_assert(is_batched,
                     "wick: this stage takes tensors or arrays, and the item is a single sample without any; "
                     "write batch(n) before it");
@@ -246,6 +266,10 @@ consteval fit check_fit() {
 template <class Stage, class Came>
 void say_broken() {
   using callable = typename callee<Stage>::type;
+  constexpr bool takes_data = !is_sample<Came> || !generic_callable<callable>;
+  static_assert(takes_data,
+                "wick: a lambda of auto is given the whole sample<> ('Came'), not its data; if the error "
+                "above is about that, write the type, [](wick::image picture), or use sample.data");
   using argument = typename argument_by<Came, way_of<Stage, Came>()>::type;
   static_cast<void>(&call_broken<callable, argument>);
 }
@@ -301,7 +325,8 @@ concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
 /// from(container).
 template <class L, class R>
 concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
-                   (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); }));
+                   (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); })) ||
+                   (almost_source<std::remove_cvref_t<L>> && wickish<R>);
 
 /// Something that looks like a source and can't be called. A vocabulary that has size(), at(), and a call
 /// operator is a callable.
@@ -318,6 +343,9 @@ constexpr auto operator|(L&& left, R&& right) {
     return std::apply(
         [](auto&&... s) { return chain<std::remove_cvref_t<decltype(s)>...>{{std::move(s)...}}; },
         std::tuple_cat(as_stages(std::forward<L>(left)), as_stages(std::forward<R>(right))));
+  } else if constexpr (almost_source<left_type>) {
+    check_source<left_type>();
+    return misfit_pipeline_of<left_type>{};
   } else {
     auto start = [&] {
       if constexpr (is_pipeline<left_type>)
@@ -339,9 +367,12 @@ using detail::operator|;
 /// A pipeline of a source of the user's own, so that a callable may follow it: `from(my_source) |
 /// my_callable`.
 template <class S>
-  requires source<std::remove_cvref_t<S>>
 auto from(S&& s) {
-  return pipeline<std::remove_cvref_t<S>>{std::forward<S>(s), {}};
+  using type = std::remove_cvref_t<S>;
+  if constexpr (detail::check_source<type>())
+    return pipeline<type>{std::forward<S>(s), {}};
+  else
+    return detail::misfit_pipeline_of<type>{};
 }
 
 }  // namespace wick

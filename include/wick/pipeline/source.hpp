@@ -44,6 +44,34 @@ concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
 
 namespace detail {
 
+/// It has the members of a source, which something is wrong with.
+template <class S>
+concept almost_source = !source<S> && requires(S& s, std::uint64_t i) {
+  s.size();
+  s.at(i);
+};
+/// Whether S is a source; if it isn't, the compiler says why.
+template <class S>
+consteval bool check_source() {
+  constexpr bool has_both = source<S> || almost_source<S>;
+  constexpr bool size_is_const = !has_both || requires(const S& s) { s.size(); };
+  constexpr bool at_is_const = !has_both || requires(const S& s, std::uint64_t i) { s.at(i); };
+  constexpr bool fits = source<S> || !has_both || !size_is_const || !at_is_const;
+  static_assert(has_both,
+                "wick: this isn't a source ('S'): it needs std::uint64_t size() const and "
+                "auto at(std::uint64_t i) const");
+  static_assert(at_is_const,
+                "wick: at() of this source ('S') isn't const, and all workers call it at once; write "
+                "auto at(std::uint64_t i) const");
+  static_assert(size_is_const,
+                "wick: size() of this source ('S') isn't const, and all workers may call it; write "
+                "std::uint64_t size() const");
+  static_assert(fits,
+                "wick: size() of this source ('S') must return a number, and at(i) the sample; write "
+                "std::uint64_t size() const and auto at(std::uint64_t i) const");
+  return source<S>;
+}
+
 /// What travels: `at(i)`'s type as a value.
 template <source S>
 using item_of =

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/source.hpp>
 
 namespace wick::inline v0_1 {
@@ -101,6 +102,13 @@ template <class... Sources>
   requires(sizeof...(Sources) > 0 && (source<std::remove_cvref_t<Sources>> && ...))
 auto concat(Sources&&... sources) {
   return detail::concat_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
+}
+/// Of almost a source: the compiler says what is wrong.
+template <class... Sources>
+  requires((detail::almost_source<std::remove_cvref_t<Sources>> || ...))
+detail::misfit_source concat(Sources&&...) {
+  static_cast<void>((detail::check_source<std::remove_cvref_t<Sources>>() && ...));
+  return {};
 }
 
 }  // namespace wick

@@ -186,7 +186,8 @@ class zip_source {
 
 template <class Name, class... Sources>
 auto zip_of(Name&& name, Sources&&... sources) {
-  constexpr bool are_sources = (source<std::remove_cvref_t<Sources>> && ...);
+  constexpr bool are_sources =
+      ((source<std::remove_cvref_t<Sources>> || almost_source<std::remove_cvref_t<Sources>>)&&...);
   static_assert(are_sources,
                 "wick: zip() takes sources, and something else was found (see 'Sources'); order stages, "
                 "read() and all else stand behind it: zip(a, b) | shuffle() | read()");
@@ -194,6 +195,8 @@ auto zip_of(Name&& name, Sources&&... sources) {
   static_assert(are_several,
                 "wick: zip() joins two sources or more, and one was found; write the source alone");
   if constexpr (!are_sources || !are_several)
+    return misfit_source{};
+  else if constexpr (!(check_source<std::remove_cvref_t<Sources>>() && ...))
     return misfit_source{};
   else if constexpr (std::is_same_v<std::remove_cvref_t<Name>, pair_by>)
     return zip_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);

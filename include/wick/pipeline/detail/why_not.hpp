@@ -18,6 +18,7 @@ enum class reason {
   not_decoded,
   not_a_picture,
   batched,
+  batch_is_struct,
   not_batched,
   gives_nothing,
   no_callable,
@@ -94,6 +95,9 @@ consteval reason why_not() {
     return reason::not_read_and_decoded;
   else if constexpr (std::is_same_v<data, bytes> && would_take<Stage, Came, decoded_type>())
     return reason::not_decoded;
+  else if constexpr (Batched && std::is_aggregate_v<Came> && !is_sample<Came> &&
+                     traits_of<Stage>.name == "normalize")
+    return reason::batch_is_struct;
   else if constexpr (Batched && would_take<Stage, Came, decoded_type>())
     return reason::batched;
   else if constexpr (is_an_array<data> && would_take<Stage, Came, decoded_type>())
