@@ -38,12 +38,14 @@
 #include <wick/recovery/state_file.hpp>
 #include <wick/sampling/block_shuffle.hpp>
 #include <wick/sampling/bucket.hpp>
+#include <wick/sampling/class_weights.hpp>
 #include <wick/sampling/concat.hpp>
 #include <wick/sampling/mix.hpp>
 #include <wick/sampling/subset.hpp>
 #include <wick/sampling/weighted.hpp>
 #include <wick/sampling/weights.hpp>
 #include <wick/sampling/zip.hpp>
+#include <wick/sources/class_folder.hpp>
 #include <wick/sources/decode_raw.hpp>
 #include <wick/sources/file_windows.hpp>
 #include <wick/sources/files.hpp>

@@ -245,16 +245,31 @@ auto ordered(Source&& source, bool shuffle, Rest rest) {
                  : either(source | wick::shard() | std::move(rest));
 }
 
+/// The same, or drawn so that each class comes as often.
+template <class Source, class Rest>
+auto ordered(Source&& source, bool shuffle, bool balanced, Rest rest) {
+  using drawn = decltype(source | wick::weighted(std::vector<double>()) | wick::shard() | rest);
+  using shuffled = decltype(source | wick::shuffle() | wick::shard() | rest);
+  using in_order = decltype(source | wick::shard() | rest);
+  using any = std::variant<drawn, shuffled, in_order>;
+  if (balanced) {
+    if (!shuffle) throw wick::error("balanced=True draws the samples at random; leave shuffle=False out");
+    return any(source | wick::weighted(wick::class_weights(source)) | wick::shard() | std::move(rest));
+  }
+  return shuffle ? any(source | wick::shuffle() | wick::shard() | std::move(rest))
+                 : any(source | wick::shard() | std::move(rest));
+}
+
 struct picture_options {
   std::size_t batch;
   std::vector<transform> transforms;
-  bool shuffle, drop_last;
+  bool shuffle, balanced, drop_last;
   std::int64_t max_pixels;
 };
 const std::int64_t most_pixels = wick::decode_options().max_pixels;
 template <class Source>
 auto pictures(Source&& source, picture_options o) {
-  return ordered(std::forward<Source>(source), o.shuffle,
+  return ordered(std::forward<Source>(source), o.shuffle, o.balanced,
                  wick::read() | wick::decode({.max_pixels = o.max_pixels}) |
                      transforms_stage(std::move(o.transforms)) |
                      wick::array_batch(o.batch, {.drop_last = o.drop_last}));
@@ -285,6 +300,12 @@ wick::image_folder_options folder_options(const std::optional<std::vector<std::s
   if (extensions) out.extensions = *extensions;
   out.allow_empty = allow_empty;
   return out;
+}
+
+wick::class_folder class_folder_of(const path& folder,
+                                   const std::optional<std::vector<std::string>>& extensions,
+                                   bool allow_empty) {
+  return wick::class_folder(folder.text, {extensions.value_or(std::vector<std::string>()), allow_empty});
 }
 
 /// \throws wick::error for another word than those of the C++ enumeration
@@ -359,19 +380,21 @@ NB_MODULE(_wick, m) {
   wick::python::add_loader(
       m, "image_folder",
       [](const path& folder, std::size_t batch, std::vector<transform> transforms, bool shuffle,
-         bool drop_last, const std::optional<std::vector<std::string>>& extensions, bool allow_empty,
-         std::int64_t max_pixels) {
+         bool balanced, bool drop_last, const std::optional<std::vector<std::string>>& extensions,
+         bool allow_empty, std::int64_t max_pixels) {
         const auto source = [&] {
           return wick::image_folder(folder.text, folder_options(extensions, allow_empty));
         };
-        return pictures(without_gil(source), {batch, std::move(transforms), shuffle, drop_last, max_pixels});
+        return pictures(without_gil(source),
+                        {batch, std::move(transforms), shuffle, balanced, drop_last, max_pixels});
       },
       "folder"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "shuffle"_a = true,
-      "drop_last"_a = false, "extensions"_a = nb::none(), "allow_empty"_a = false,
+      "balanced"_a = false, "drop_last"_a = false, "extensions"_a = nb::none(), "allow_empty"_a = false,
       "max_pixels"_a = most_pixels,
       "Pictures in a folder a class, as for torchvision's ImageFolder, or \"s3://bucket/train/\": batches of "
       "(images, labels). The transforms must "
-      "bring all pictures to one size. extensions=[\".jpg\"]: only such files. allow_empty: a class may have "
+      "bring all pictures to one size. balanced: each class comes as often. extensions=[\".jpg\"]: only such "
+      "files. allow_empty: a class may have "
       "none. max_pixels: a larger picture is an error. With torchrun's RANK and WORLD_SIZE each rank gets "
       "its share of each "
       "batch.");
@@ -385,10 +408,30 @@ NB_MODULE(_wick, m) {
       "folder"_a, "extensions"_a = nb::none(), "allow_empty"_a = false,
       "The names of the classes of an image_folder; a label is an index into them.");
   wick::python::add_loader(
+      m, "class_folder",
+      [](const path& folder, std::size_t batch, bool shuffle, bool balanced, bool drop_last,
+         const std::optional<std::vector<std::string>>& extensions, bool allow_empty) {
+        return ordered(without_gil([&] { return class_folder_of(folder, extensions, allow_empty); }), shuffle,
+                       balanced, wick::read() | wick::group(batch, {.drop_last = drop_last}));
+      },
+      "folder"_a, "batch"_a = 256, "shuffle"_a = true, "balanced"_a = false, "drop_last"_a = false,
+      "extensions"_a = nb::none(), "allow_empty"_a = false,
+      "Files of any kind in a folder a class, or \"s3://bucket/train/\": batches are lists of (bytes, "
+      "label). "
+      "extensions=[\".wav\"]: only such files; all by default. balanced: each class comes as often. "
+      "allow_empty: a class may have none.");
+  m.def(
+      "class_names",
+      [](const path& folder, const std::optional<std::vector<std::string>>& extensions, bool allow_empty) {
+        return without_gil([&] { return class_folder_of(folder, extensions, allow_empty).classes(); });
+      },
+      "folder"_a, "extensions"_a = nb::none(), "allow_empty"_a = false,
+      "The names of the classes of a class_folder; a label is an index into them.");
+  wick::python::add_loader(
       m, "tar",
       [](const paths& shards, std::size_t batch, std::vector<transform> transforms, bool shuffle,
-         bool drop_last, bool keep_index, const std::string& missing_member, const std::string& key,
-         std::int64_t max_pixels) {
+         bool balanced, bool drop_last, bool keep_index, const std::string& missing_member,
+         const std::string& key, std::int64_t max_pixels) {
         const wick::tar_options options{
             .missing_member = one_of<wick::missing_member>(
                 "missing_member", missing_member,
@@ -398,11 +441,11 @@ NB_MODULE(_wick, m) {
                                          {{"to_first_dot", wick::tar_key::to_first_dot},
                                           {"to_last_dot", wick::tar_key::to_last_dot}})};
         return pictures(without_gil([&] { return wick::tar(list_of(shards), options); }),
-                        {batch, std::move(transforms), shuffle, drop_last, max_pixels});
+                        {batch, std::move(transforms), shuffle, balanced, drop_last, max_pixels});
       },
       "shards"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "shuffle"_a = true,
-      "drop_last"_a = false, "keep_index"_a = false, "missing_member"_a = "refuse", "key"_a = "to_first_dot",
-      "max_pixels"_a = most_pixels,
+      "balanced"_a = false, "drop_last"_a = false, "keep_index"_a = false, "missing_member"_a = "refuse",
+      "key"_a = "to_first_dot", "max_pixels"_a = most_pixels,
       "Tar shards as WebDataset writes them, of KEY.jpg (or png, …) and KEY.cls: batches of (images, "
       "labels). "
       "\"train-{000..146}.tar\", \"train-*.tar\", URLs (https://, s3://), or a list. "
@@ -413,7 +456,7 @@ NB_MODULE(_wick, m) {
       [](const path& table, std::size_t batch, std::vector<transform> transforms,
          const std::string& path_column, const std::string& label_column,
          const std::map<std::string, std::string>& where, const path& root, char separator, bool header,
-         bool shuffle, bool drop_last, const std::string& prefix, const std::string& suffix,
+         bool shuffle, bool balanced, bool drop_last, const std::string& prefix, const std::string& suffix,
          std::int64_t max_pixels) {
         const auto samples = [&] {
           wick::csv rows(table.text, {.separator = separator, .header = header});
@@ -421,12 +464,13 @@ NB_MODULE(_wick, m) {
           return wick::zip(rows.files(path_column, {.root = root.text, .prefix = prefix, .suffix = suffix}),
                            wick::in_memory(rows.integers(label_column)));
         };
-        return pictures(without_gil(samples), {batch, std::move(transforms), shuffle, drop_last, max_pixels});
+        return pictures(without_gil(samples),
+                        {batch, std::move(transforms), shuffle, balanced, drop_last, max_pixels});
       },
       "table"_a, "batch"_a = 256, "transforms"_a = std::vector<transform>(), "path_column"_a = "path",
       "label_column"_a = "label", "where"_a = std::map<std::string, std::string>(), "root"_a = path(),
-      "separator"_a = ',', "header"_a = true, "shuffle"_a = true, "drop_last"_a = false, "prefix"_a = "",
-      "suffix"_a = "", "max_pixels"_a = most_pixels,
+      "separator"_a = ',', "header"_a = true, "shuffle"_a = true, "balanced"_a = false, "drop_last"_a = false,
+      "prefix"_a = "", "suffix"_a = "", "max_pixels"_a = most_pixels,
       "A CSV list of pictures and whole numbers: batches of (images, labels). where={\"split\": \"train\"} "
       "takes the rows with that text in that column. Relative paths are below `root`, or the table's "
       "folder, behind `prefix` and before `suffix`. header=False: the columns are \"0\", \"1\", and so on.");

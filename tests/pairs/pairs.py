@@ -38,6 +38,7 @@ SOURCES = {
     "a source of your own": ("from(own_source{})", {"numbers": ""}, "core"),
     "files": ('files("*.jpg")', {"bytes": "read()", "image": "read() | decode()"}, "core"),
     "image_folder": ('image_folder("photos")', {"bytes": "read()", "image": "read() | decode()"}, "core"),
+    "class_folder": ('class_folder("sounds")', {"bytes": "read()", "image": "read() | decode()"}, "core"),
     "csv::files": ('csv("train.csv").files("path")', {"bytes": "read()", "image": "read() | decode()"}, "core"),
     "tar": ('tar("*.tar")', {"bytes": "read()", "image": "read() | decode()"}, "core"),
     "tar(members)": ('tar("*.tar", {"txt", "cls"})', {}, "core"),

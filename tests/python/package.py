@@ -89,6 +89,43 @@ class Files(unittest.TestCase):
         self.assertEqual([label for _, label in in_order], sorted(label for _, label in in_order))
         self.assertEqual([len(labels) for _, labels in self.folder(drop_last=True)], [5, 5])
 
+    def test_class_folder(self):
+        for i, text in enumerate((b"RIFF-a", b"RIFF-b", b"RIFF-c", b"text")):
+            folder = os.path.join(self.root, "sounds", "yes" if i else "no")
+            os.makedirs(folder, exist_ok=True)
+            with open(os.path.join(folder, f"{i}.wav" if i < 3 else "notes.txt"), "wb") as f:
+                f.write(text)
+        folder = self.path("sounds")
+        self.assertEqual(wick.class_names(folder), ["no", "yes"])
+        self.assertEqual(list(wick.class_folder(folder, batch=3, shuffle=False)),
+                         [[(b"RIFF-a", 0), (b"RIFF-b", 1), (b"RIFF-c", 1)], [(b"text", 1)]])
+        self.assertEqual(list(wick.class_folder(folder, extensions=[".wav"], batch=3, shuffle=False, drop_last=True)),
+                         [[(b"RIFF-a", 0), (b"RIFF-b", 1), (b"RIFF-c", 1)]])
+        with self.assertRaisesRegex(wick.Error, r"class_folder: has no files \(wanted: .mp3\).* extensions=\[…\], or set allow_empty=True"):
+            wick.class_folder(folder, extensions=[".mp3"])
+
+    def test_balanced(self):
+        with tempfile.TemporaryDirectory() as root:
+            for label, count in (("a", 1), ("b", 9)):
+                os.mkdir(os.path.join(root, label))
+                for i in range(count):
+                    with open(os.path.join(root, label, f"{i}.txt"), "wb") as f:
+                        f.write(label.encode())
+            loader = wick.class_folder(root, balanced=True, batch=10)
+            labels = [label for _ in range(200) for batch in loader for _, label in batch]
+            self.assertEqual(len(labels), 2000)
+            self.assertAlmostEqual(sum(labels) / 2000, 0.5, delta=0.05)
+            with self.assertRaisesRegex(wick.Error, "balanced=True draws the samples at random; leave shuffle=False out"):
+                wick.class_folder(root, balanced=True, shuffle=False)
+            os.mkdir(os.path.join(root, "c"))
+            with self.assertRaisesRegex(wick.Error, r"class 2 \(c\) of 3 has no samples, so it can't be drawn; remove the class$"):
+                wick.class_folder(root, balanced=True, allow_empty=True)
+        for loader in (self.folder(balanced=True, seed=1), wick.csv(self.path("list.csv"), balanced=True, tensors="numpy"),
+                       wick.tar(self.path("train-*.tar"), balanced=True, tensors="numpy")):
+            pairs = self.pairs(loader)
+            self.assertEqual(len(pairs), 12)
+            self.assertLessEqual(set(pairs), set(self.expected()))
+
     def test_tar(self):
         for shards in (self.path("train-{0..1}.tar"), self.path("train-*.tar"),
                        [self.path("train-0.tar"), self.path("train-1.tar")]):

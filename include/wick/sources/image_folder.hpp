@@ -2,15 +2,12 @@
 /// A source of pictures that lie in one sub-folder per class, as for torchvision's ImageFolder.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
+#include <wick/sources/class_folder.hpp>
 
 namespace wick::inline v0_1 {
 
@@ -23,36 +20,20 @@ struct image_folder_options {
   bool allow_empty = false;
 };
 
-/// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
-/// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
-/// torchvision, except that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are
-/// followed, and a folder with several names counts under each. Two links are not followed: one that leads
-/// back to a folder above it, and one to a folder that was already listed, when a link led to where it lies.
-/// Files directly in ROOT are no samples. The folders are listed once, here; 8 bytes and the path are kept
-/// for each sample. ROOT may be a folder in S3: "s3://bucket/train/", where the program includes
-/// <wick/stores/remote.hpp>, or what wick::remote() gives for it.
-class image_folder {
+/// A class_folder of pictures, ROOT/CLASS/…/picture.jpg. Order, targets and extensions are those of
+/// torchvision, except that hidden files and folders are left out.
+class image_folder : public class_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
   /// class has none
-  explicit image_folder(const std::string& root, image_folder_options options = {});
+  explicit image_folder(const std::string& root, image_folder_options options = {})
+      : class_folder(root, {std::move(options.extensions), options.allow_empty}, pictures()) {}
   /// \throws wick::error for no folder, and as above
-  explicit image_folder(const detail::remote_list& folder, image_folder_options options = {});
-
-  std::uint64_t size() const noexcept;
-  sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
-  std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
-  /// What a server was asked for.
-  std::string note() const;
-  /// The names of the sub-folders; a target is an index into them.
-  const std::vector<std::string>& classes() const noexcept;
-  /// Of class names and of paths below the root, so that the data may move; in S3 of sizes and ETags, too.
-  std::uint64_t fingerprint() const noexcept;
+  explicit image_folder(const detail::remote_list& folder, image_folder_options options = {})
+      : class_folder(folder, {std::move(options.extensions), options.allow_empty}, pictures()) {}
 
  private:
-  struct table;
-  void keep(const detail::remote_list& objects, image_folder_options options);
-  std::shared_ptr<const table> data_;
+  static constexpr words pictures() noexcept { return {"image_folder", "pictures"}; }
 };
 
 }  // namespace wick

@@ -112,6 +112,8 @@ inline std::string in_python(std::string text) {
       {"read its members by tar(path, {\"EXTENSION\"})", "read it by wick.tar(path)"},
       {"read it as an image: files(…) | read() | decode()",
        "read images by wick.image_folder() or wick.csv()"},
+      {", or give class_weights() a function that numbers the classes without a gap", ""},
+      {", or give class_weights() a function that gives them a class", ""},
       {"; for other targets ask for the members by name: wick::tar(shards, {\"jpg\", \"cls\"})", ""},
       {"include <wick/stores/remote.hpp> and link wick::curl", "install a build of wick with libcurl"},
   };

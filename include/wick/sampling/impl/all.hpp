@@ -4,6 +4,7 @@
 
 #include <wick/sampling/impl/block_shuffle.hpp>
 #include <wick/sampling/impl/bucket.hpp>
+#include <wick/sampling/impl/class_weights.hpp>
 #include <wick/sampling/impl/grid_rounds.hpp>
 #include <wick/sampling/impl/grouping.hpp>
 #include <wick/sampling/impl/mix.hpp>

@@ -2,6 +2,7 @@
 /// All bodies of sources/, which are compiled once.
 #pragma once
 
+#include <wick/sources/impl/class_folder.hpp>
 #include <wick/sources/impl/decode_raw.hpp>
 #include <wick/sources/impl/file_index.hpp>
 #include <wick/sources/impl/file_windows.hpp>
@@ -9,7 +10,6 @@
 #include <wick/sources/impl/folder.hpp>
 #include <wick/sources/impl/framed_records.hpp>
 #include <wick/sources/impl/idx.hpp>
-#include <wick/sources/impl/image_folder.hpp>
 #include <wick/sources/impl/kept_tar.hpp>
 #include <wick/sources/impl/memory.hpp>
 #include <wick/sources/impl/memory_view.hpp>
