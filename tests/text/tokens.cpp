@@ -18,6 +18,8 @@
 #include "../support/python.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/cache/cache_in_memory.hpp>
+#include <wick/cache/cache_on_disk.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
@@ -331,6 +333,48 @@ TEST_CASE("chunks come in the same batches at any number of workers and ranks, a
   std::size_t number = 11;
   for (auto& batch : loader.epoch(2)) add(rest, number++, batch);
   CHECK(rest == wanted);
+}
+
+TEST_CASE("chunks of tokens are kept by both caches, read from files or of a vector") {
+  std::vector<std::int16_t> all = random_tokens<std::int16_t>(300);
+  for (const std::size_t end : {20, 24, 90, 205}) all[end] = 77;
+  const temp_dir dir;
+  dir.write("a.bin", bytes_of(all).substr(0, 202));
+  const auto file = dir.write("b.bin", bytes_of(all).substr(202)).string();
+  const auto folder = (dir / "cache").string();
+  const auto twice = [](auto pipeline) {
+    pairs out;
+    wick::loader loader(std::move(pipeline), {.workers = 2});
+    for (std::uint64_t e = 0; e < 2; ++e)
+      for (auto& s : loader.epoch(e)) out.push_back({list_of(s.data), list_of(s.target)});
+    return out;
+  };
+  const auto two_epochs = [](const pairs& one) {
+    pairs out = one;
+    out.insert(out.end(), one.begin(), one.end());
+    return out;
+  };
+  const pairs wanted = two_epochs(naive(all, 7, 7));
+  const auto read = [&] {
+    return wick::tokens<std::int16_t>(dir / "*.bin") | wick::chunks(7) | wick::read();
+  };
+  CHECK(twice(read() | wick::cache_in_memory()) == wanted);
+  CHECK(twice(read() | wick::cache_on_disk(folder)) == wanted);
+  CHECK(twice(read() | wick::cache_on_disk(folder)) == wanted);  // all of it from the disk
+  CHECK(twice(wick::tokens(all) | wick::chunks(7) | wick::cache_in_memory()) == wanted);
+
+  // Filler is kept, too, and a file that changed is read again.
+  const auto documents = [&] {
+    return wick::tokens<std::int16_t>(dir / "*.bin") | wick::chunks(7, {.within_documents = 77}) | wick::read();
+  };
+  const pairs of_documents = two_epochs(naive_documents(all, 7, 7, 77));
+  CHECK(twice(documents() | wick::cache_on_disk((dir / "documents").string())) == of_documents);
+  CHECK(twice(documents() | wick::cache_on_disk((dir / "documents").string())) == of_documents);
+  std::vector<std::int16_t> other = all;
+  other[290] = static_cast<std::int16_t>(other[290] + 1);
+  wick_test::write_file(file, bytes_of(other).substr(202));
+  const pairs changed = two_epochs(naive(other, 7, 7));
+  CHECK(twice(read() | wick::cache_on_disk(folder)) == changed);
 }
 
 TEST_CASE("a file that is compressed or in another format isn't taken for tokens, though its size fits") {

@@ -11,6 +11,7 @@
 
 #include <wick/batch/fields.hpp>
 #include <wick/io/file_range.hpp>
+#include <wick/io/read.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
@@ -33,6 +34,12 @@ template <class T>
 void add_origin(fingerprint_hash& h, const T& item) {
   if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that are not ranges of them
     item.add_origin_to(h);
+  } else if constexpr (requires { typename read_shape<T>::lengths; }) {  // what read() takes
+    typename read_shape<T>::lengths unused{};
+    read_shape<T>::measure(item, unused, [&h](const file_range& part) {
+      add_origin(h, part);
+      return std::uint64_t{0};
+    });
   } else if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
     h.add(&item, sizeof item);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {

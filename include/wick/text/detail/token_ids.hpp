@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
@@ -39,6 +41,7 @@ class token_ids {
  public:
   static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
 
+  token_ids() noexcept = default;
   /// `count` tokens, of which `own` has the bytes; then `filler`, up to `length`.
   token_ids(bytes own, token_format format, std::size_t count, std::size_t length,
             std::int64_t filler) noexcept
@@ -62,12 +65,19 @@ class token_ids {
   dtype type() const noexcept { return dtype::int64; }
   void write_to(slot to) const noexcept;
 
+  /// For caches.
+  static constexpr std::string_view saved_as = "token_ids";
+  token_ids clone() const;
+  std::size_t kept_bytes() const noexcept { return own_.size(); }
+  void save(kept_writer& out) const;
+  static token_ids load(kept_reader& in);
+
  private:
   bytes own_;
-  const std::byte* from_;
-  std::size_t count_, length_;
-  std::int64_t filler_;
-  token_format format_;
+  const std::byte* from_ = nullptr;
+  std::size_t count_ = 0, length_ = 0;
+  std::int64_t filler_ = 0;
+  token_format format_{sizeof(std::int64_t), true};
 };
 
 /// What a model is given and what it is to answer: tokens, and those that follow each.

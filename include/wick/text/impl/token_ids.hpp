@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/text/detail/token_ids.hpp>
@@ -45,6 +46,35 @@ void token_ids::write_to(slot to) const noexcept {
   widen_tokens(from_, format_, count_, to.data);
   for (std::size_t i = count_; i < length_; ++i)
     std::memcpy(to.data + i * sizeof(filler_), &filler_, sizeof(filler_));
+}
+
+token_ids token_ids::clone() const {
+  if (own_.empty()) return {from_, format_, count_, length_, filler_};
+  return {bytes(own_.data(), own_.size()), format_, count_, length_, filler_};
+}
+
+void token_ids::save(kept_writer& out) const {
+  out.number(format_.size);
+  out.number(format_.has_sign);
+  out.number(filler_);
+  out.number(std::uint64_t{length_});
+  out.number(std::uint64_t{count_} * format_.size);
+  out.put(from_, count_ * format_.size);
+}
+
+token_ids token_ids::load(kept_reader& in) {
+  token_format format{};
+  format.size = in.number<std::uint8_t>();
+  format.has_sign = in.number<bool>();
+  const auto filler = in.number<std::int64_t>();
+  const auto length = in.number<std::uint64_t>();
+  bytes own(in.count());
+  const bool known = format.size == 1 || format.size == 2 || format.size == 4 || format.size == 8;
+  if (!known || own.size() % format.size != 0 || own.size() / format.size > length)
+    throw kept_reader::unavailable();
+  in.take(own.data(), own.size());
+  const std::size_t count = own.size() / format.size;
+  return {std::move(own), format, count, static_cast<std::size_t>(length), filler};
 }
 
 token_pair token_span::pair(bytes own, token_format format) const {
