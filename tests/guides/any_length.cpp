@@ -26,6 +26,7 @@ void padded(model& m);
 void concatenated(model& m);
 void bucketed(model& m);
 void packed(model& m);
+void packed_mixture(model& m);
 
 void padded(model& m) {
   wick::loader train(wick::files("texts/*.txt") | wick::shuffle() | wick::read() | tokenize |
@@ -53,6 +54,18 @@ void packed(model& m) {
 
   wick::loader train(wick::files("texts/*.txt") | wick::shuffle() | wick::shard() | wick::read() | tokenize |
                      wick::pack(8, 2048, {.too_long = wick::too_long::split, .lengths = lengths}));
+  for (auto& batch : train.epoch(0)) {
+    m.forward_packed(batch.values, batch.positions, batch.cu_seqlens, batch.max_seqlen);
+  }
+}
+
+void packed_mixture(model& m) {
+  const auto web = wick::files("web/*.txt"), books = wick::files("books/*.txt");
+  const auto lengths = wick::measure_lengths(wick::from(wick::concat(web, books)) | wick::read() | tokenize);
+
+  wick::loader train(wick::mix(wick::weighted_source{web | wick::shuffle(), 3, "web"},
+                               wick::weighted_source{books | wick::shuffle(), 1, "books"}) |
+                     wick::shard() | wick::read() | tokenize | wick::pack(8, 2048, {.lengths = lengths}));
   for (auto& batch : train.epoch(0)) {
     m.forward_packed(batch.values, batch.positions, batch.cu_seqlens, batch.max_seqlen);
   }

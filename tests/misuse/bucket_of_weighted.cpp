@@ -3,8 +3,8 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: bucket() and pack() sort the samples of all epochs by length once
-// expect: shuffle() comes behind
+// expect: wick: bucket() sorts the samples of all epochs by length once
+// expect: shuffle() comes after them
 int main() {
   wick::loader train(std::vector<std::vector<int>>(10) | wick::weighted(std::vector<double>(10, 1.0)) |
                      wick::bucket({.lengths = std::vector<std::uint32_t>(10)}) |

@@ -360,10 +360,11 @@ TEST_CASE("weights of what is no mix, or of one that is shuffled as a whole, are
   CHECK(contains(message_of([&] {
                    shuffled.set_mix_weights({{"web", 2}});
                  }),
-                 "are for a mix() with batch(n)", "shuffle the mix's sources instead"));
+                 "are for a mix() with batch() or pack()", "shuffle the mix's sources instead"));
   wick::loader plain(numbers{100} | wick::array_batch(4), {.workers = 1});
-  CHECK(contains(message_of([&] { return plain.mixture(); }), "are for a mix() with batch(n)"));
-  CHECK(contains(message_of([&] { plain.replay_edits("/nowhere"); }), "are for a mix() with batch(n)"));
+  CHECK(contains(message_of([&] { return plain.mixture(); }), "are for a mix() with batch() or pack()"));
+  CHECK(contains(message_of([&] { plain.replay_edits("/nowhere"); }),
+                 "are for a mix() with batch() or pack()"));
 }
 
 TEST_CASE("an edit that leaves a later epoch without a batch is refused, and the journal has nothing of it") {

@@ -334,8 +334,8 @@ TEST_CASE("buckets: what can't be is an error") {
   CHECK(contains(message(some | wick::bucket() | tokenize |
                          wick::array_batch(2, {.pad_last = true, .ragged = wick::pad_with(0)})),
                  "pad_last with bucket() or pack()"));
-  CHECK(
-      contains(message(some | wick::repeat() | wick::bucket() | tokenize | ragged(2)), "leave repeat() out"));
+  CHECK(contains(message(some | wick::repeat() | wick::bucket() | tokenize | ragged(2)),
+                 "leave repeat() and mix_until::forever out"));
   CHECK(contains(message(some | wick::bucket({.tokens = 9}) | wick::shard(0, 2) | tokenize | ragged(4)),
                  "which can't be shared by 2 ranks"));
   CHECK(contains(message(some | wick::bucket() | tokenize | ragged(2),

@@ -56,7 +56,7 @@ class bucket_stage {
 /// each time. 20 bytes a sample.
 ///
 /// Lengths are those of the source's samples: a member `length(i)` says them, or `.lengths`. What changes the
-/// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed.
+/// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed; pack() takes these.
 /// \throws wick::error, here or in the loader, when there are no lengths, or a sample is longer than the
 ///   budget
 detail::bucket_stage bucket(bucket_options options = {});

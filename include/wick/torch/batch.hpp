@@ -81,9 +81,11 @@ detail::jagged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
 /// other, as packed<…, Tensor>: for attention that keeps them apart, by a mask of `segments` or by
 /// `cu_seqlens`. Rows are fitted once, by the lengths of all samples (a member `length(i)` of the source, or
 /// `.lengths`): the longest first, each into the row where it leaves the least room. Behind shuffle() each
-/// epoch exchanges samples of one length and shuffles the rows. With shard(), `rows` counts those of all
-/// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
-/// out (on_error::skip) is padding in its place. \throws wick::error, here or in the loader
+/// epoch exchanges samples of one length and shuffles the rows. After mix(), weighted(), and other orders
+/// that give other samples in each epoch, rows follow the order, and are planned when their epoch begins.
+/// With shard(), `rows` counts those of all ranks together. 24 bytes a sample. A sample that is not as long
+/// as planned is an error; one that is left out (on_error::skip) is padding in its place. \throws
+/// wick::error, here or in the loader
 inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
                                                       pack_options options = {}) {
   return {rows, length, std::move(options)};

@@ -45,6 +45,7 @@ struct pipeline_facts {
   bool feeds_device = false;                              ///< batches go to a device
   bool prefetches = false;                                ///< the source takes hints
   bool grouped = false;                                   ///< by bucket() or pack()
+  bool plans_each_epoch = false;                          ///< a plan holds for one epoch
   bool drop_last = false, pad_last = false;               ///< of batch()
   shard_stage shard;
 };
@@ -141,9 +142,10 @@ class erased_pipeline {
 
   /// The source, then the order stages read what may have changed.
   virtual void refresh() = 0;
-  /// \param epoch  for which a mix() that has edits is planned; without it as if there were none
+  /// \param epoch  for which a mix() that has edits is planned; without it as if there were none. Where a
+  /// plan holds for one epoch: which one; without it epoch 0
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
-  virtual owned<const erased_plan> plan(const shard_stage& shard,
+  virtual owned<const erased_plan> plan(const shard_stage& shard, std::uint64_t seed,
                                         std::optional<std::uint64_t> epoch) const = 0;
 
   // ---- samples ----

@@ -1,5 +1,6 @@
 /// \file
-/// A loader's edits of its mixture: keeps the scheduler's plan that of the epoch under way.
+/// A loader's edits of its mixture, and plans that hold for one epoch: keeps the scheduler's plan that of the
+/// epoch under way.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,9 @@ class mixture_edits {
  public:
   using place = mixture_journal::place;
 
-  mixture_edits(run_settings& settings, scheduler& of) noexcept : settings_(settings), scheduler_(of) {}
+  mixture_edits(run_settings& settings, scheduler& of) noexcept : settings_(settings), scheduler_(of) {
+    refreshed();
+  }
 
   bool possible() const noexcept { return settings_.pipeline->mix() != nullptr; }
   /// \throws wick::error where there is no mix() that can be edited
@@ -49,8 +52,12 @@ class mixture_edits {
   next_plan plan_for(std::uint64_t epoch) const;
   /// The prefetched batches are gone then.
   void go_by(next_plan next) noexcept;
-  /// The scheduler has planned over what there is now, without edits.
-  void refreshed() noexcept { planned_.reset(); }
+  /// The scheduler has planned over what there is now, without edits; where a plan holds for one epoch, for
+  /// the first.
+  void refreshed() noexcept {
+    planned_.reset();
+    if (settings_.facts().plans_each_epoch && !any()) planned_ = 0;
+  }
   /// Takes an edit into the order, and then into the journal unless it is there. Changes nothing when it
   /// throws. Batches of the epoch that were handed over stay so, whatever number of batches it has now.
   /// \param next  the batch that is handed over next

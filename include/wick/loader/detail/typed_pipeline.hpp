@@ -141,6 +141,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     f.prefetches = prefetching_source<Source>;
     f.grouped = plan_type::grouped;
     f.packs = plan_type::packs;
+    f.plans_each_epoch = plan_type::each_epoch;
     if constexpr (types::batched) {
       f.drop_last = path_.template stage<batching>().drop_last();
       f.pad_last = path_.template stage<batching>().pad_last();
@@ -211,8 +212,9 @@ class typed_pipeline<pipeline<Source, S...>> final
   }
 
   void refresh() override { path_.refresh(); }
-  owned<const erased_plan> plan(const shard_stage& shard, std::optional<std::uint64_t> epoch) const override {
-    return owned<const erased_plan>(new typed_plan<path_type>(plan_type(path_, shard, epoch)));
+  owned<const erased_plan> plan(const shard_stage& shard, std::uint64_t seed,
+                                std::optional<std::uint64_t> epoch) const override {
+    return owned<const erased_plan>(new typed_plan<path_type>(plan_type(path_, shard, seed, epoch)));
   }
 
   owned<batch_job> make_batch() const override { return owned<batch_job>(new batch_type); }

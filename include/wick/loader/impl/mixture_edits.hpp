@@ -19,7 +19,8 @@ namespace wick::inline v0_1::detail {
 void mixture_edits::require_possible() const {
   if (possible()) return;
   throw error(
-      "set_mix_weights(), replay_edits(), mixture() are for a mix() with batch(n), and nothing but shard() "
+      "set_mix_weights(), replay_edits(), mixture() are for a mix() with batch() or pack(), and nothing but "
+      "shard() "
       "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
 }
 
@@ -42,7 +43,7 @@ mixture_journal& mixture_edits::open(const pipeline_identity& of) {
 }
 
 next_plan mixture_edits::plan_for(std::uint64_t epoch) const {
-  if (!any() || planned_ == epoch) return {};
+  if (!(any() || settings_.facts().plans_each_epoch) || planned_ == epoch) return {};
   require_place();
   return plan(epoch);
 }
@@ -74,21 +75,30 @@ void mixture_edits::add(mixture_edit e, place next, std::uint64_t epoch) {
 }
 
 void mixture_edits::add_all(const std::vector<mixture_edit>& edits) {
+  planned_.reset();
   for (const mixture_edit& e : edits)
     settings_.pipeline->mix()->edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);
   if (next_plan by = plan_for(0)) go_by(std::move(by));
 }
 
 next_plan mixture_edits::plan(std::uint64_t epoch) const {
-  return {settings_.pipeline->plan(settings_.facts().shard, epoch), make_owned<stop_source>(), epoch};
+  return {settings_.pipeline->plan(settings_.facts().shard, settings_.seed, epoch), make_owned<stop_source>(),
+          epoch};
 }
 
 void mixture_edits::require_place() const {
   if (!scheduler_.idle())
-    settings_.on.require_outside("a change of the mixture", "take the epoch to its end before it");
+    settings_.on.require_outside("a plan of another epoch", "take the epoch to its end before it");
 }
 
 void mixture_edits::require_reached(const mixture_edit& e) const {
+  if (e.batch != 0 && settings_.facts().plans_each_epoch) {
+    throw error(
+        "set_mix_weights: pack() plans the rows of an epoch when it begins, so weights change "
+        "between epochs, and this edit is for batch " +
+        std::to_string(e.batch) + " of epoch " + std::to_string(e.epoch) +
+        "; write {.at_epoch = " + std::to_string(e.epoch + 1) + "}");
+  }
   const std::uint64_t batch_size = scheduler_.plan().batch_size();
   const std::uint64_t size = settings_.pipeline->mix()->size_in(e.epoch),
                       batches = (size + batch_size - 1) / batch_size;

@@ -40,9 +40,10 @@ replayed_batch::replayed_batch(run_settings& of, const erased_plan& plan_of_run,
   require_replayable(what.epoch, what.number, batched ? plan().batches() : plan().positions(), batched);
 }
 
-/// Edits of the mixture have each epoch planned by itself, and another rank has another slice.
+/// Some plans hold for one epoch, as all do after an edit of the mixture; another rank has another slice.
 owned<const erased_plan> replayed_batch::plan_of(const erased_plan& of_run) const {
-  if (settings_.pipeline->mix() != nullptr) return settings_.pipeline->plan(share_, what_.epoch);
+  if (settings_.facts().plans_each_epoch || settings_.pipeline->mix() != nullptr)
+    return settings_.pipeline->plan(share_, settings_.seed, what_.epoch);
   const bool other_share = share_.rank != world_.rank || share_.world != world_.world;
   return other_share ? of_run.for_rank(share_) : nullptr;
 }

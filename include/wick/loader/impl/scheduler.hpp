@@ -56,7 +56,7 @@ void worker_jobs::execute_one(job* j) noexcept {
 
 scheduler::scheduler(run_settings& of, const loader_options& options)
     : on_(of.on),
-      plan_(of.pipeline->plan(of.facts().shard, std::nullopt)),
+      plan_(of.pipeline->plan(of.facts().shard, of.seed, std::nullopt)),
       run_(of, *plan_),
       size_(*of.pipeline),
       orders_(of.seed),
@@ -67,7 +67,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
       chooses_in_flight_(options.in_flight == 0),
-      run_ahead_(options.prefetch_next_epoch),
+      run_ahead_(options.prefetch_next_epoch && !of.facts().plans_each_epoch),
       done_(most_),
       pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
       completion_(run_, done_, pool_, options.content_fingerprint),
@@ -155,7 +155,7 @@ void scheduler::refresh() {
   started_ = left_ = run_ahead_ = false;
   orders_.forget();
   run_.pipeline.refresh();
-  go_by(run_.pipeline.plan(run_.facts.shard, std::nullopt));
+  go_by(run_.pipeline.plan(run_.facts.shard, run_.settings.seed, std::nullopt));
   size_.take_anew();
 }
 

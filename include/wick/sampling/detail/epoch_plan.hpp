@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -31,7 +32,7 @@ consteval bool has_editable_mix() {
 }
 
 /// All by computation: from the size of the source, the order stages, the global batch and this rank's share
-/// of it. Where bucket() or pack() groups samples by their lengths, that was done when the loader was made.
+/// of it. Where bucket() or pack() groups samples by their lengths, that was done when the plan was made.
 template <class Path>
 class epoch_plan {
   using types = typename Path::types;
@@ -42,15 +43,19 @@ class epoch_plan {
   /// Whether batches are of groups: of samples of like length, or of rows.
   static constexpr bool grouped = has_groups<types>;
   static constexpr bool packs = finds_pack<types>();
-  static constexpr bool editable = types::batched && !grouped && has_editable_mix<types>();
+  /// Whether a plan is that of one epoch: another has other samples, and as many batches as these fill.
+  static constexpr bool each_epoch = packs_each_epoch<types>;
+  static constexpr bool editable = types::batched && (!grouped || each_epoch) && has_editable_mix<types>();
   /// What a batch has to know of its epoch.
   using order_type = typename groups_type::order_type;
   using range = position_range;
 
-  /// \param epoch  that has edits of the mixture
+  /// \param epoch  that has edits of the mixture, or is planned by itself; without it the first
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
-  epoch_plan(const Path& path, const shard_stage& shard, std::optional<std::uint64_t> epoch)
+  epoch_plan(const Path& path, const shard_stage& shard, std::uint64_t seed,
+             std::optional<std::uint64_t> epoch)
       : path_(path), shard_(shard) {
+    if constexpr (each_epoch) epoch = epoch.value_or(0);
     positions_ = path.source().size();
     each_order_stage([&](auto i, const auto& s) {
       sizes_[i] = positions_;
@@ -71,7 +76,18 @@ class epoch_plan {
     }
     if constexpr (grouped) {
       if (positions_ != 0) {
-        groups_.make(path_, sizes_, positions_, batch_size_, shard_, drop_last, pad_last);
+        if constexpr (each_epoch) {
+          const auto of_stages = stage_orders(seed, *epoch);
+          make_groups(drop_last, pad_last, [&](std::uint64_t first, std::uint64_t count, std::uint64_t* out) {
+            std::iota(out, out + count, first);
+            map_behind<types::order_end>(of_stages, out, static_cast<std::size_t>(count));
+          });
+        } else {
+          make_groups(drop_last, pad_last, [&](std::uint64_t first, std::uint64_t count, std::uint64_t* out) {
+            for (std::uint64_t i = 0; i < count; ++i)
+              out[i] = unshuffled_index<types::order_end>(path_, sizes_, first + i);
+          });
+        }
         batches_ = groups_.batches();
         if (batches_ != 0) ordered_ = positions_ = groups_.positions();
       }
@@ -140,10 +156,7 @@ class epoch_plan {
     if constexpr (grouped) {
       return groups_.order(seed, epoch);
     } else {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return order_type{
-            path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
-      }(std::make_index_sequence<types::order_end>{});
+      return stage_orders(seed, epoch);
     }
   }
   /// Where in the source a position is; the stage nearest to the source has the last word.
@@ -175,7 +188,7 @@ class epoch_plan {
     if constexpr (grouped) {
       order->indexes(first, count, out);
     } else {
-      for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+      std::iota(out, out + count, first);
       if (first + count > ordered_) {
         for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
       }
@@ -186,13 +199,24 @@ class epoch_plan {
  private:
   static constexpr std::uint64_t unbatched_group = 16;
 
+  typename types::order stage_orders(std::uint64_t seed, std::uint64_t epoch) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return typename types::order{
+          path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
+    }(std::make_index_sequence<types::order_end>{});
+  }
+  template <class LookUp>
+  void make_groups(bool drop_last, bool pad_last, const LookUp& look_up) {
+    groups_.make(path_, look_up, positions_, batch_size_, shard_, drop_last, pad_last);
+  }
+
   /// What this rank has of the first `positions`: a share of each batch.
   std::uint64_t shares(std::uint64_t positions) const noexcept {
     return positions / batch_size_ * share_of(batch_size_, shard_).count +
            share_of(positions % batch_size_, shard_).count;
   }
   template <std::size_t N>
-  static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
+  static void map_behind(const typename types::order& order, std::uint64_t* p, std::size_t count) noexcept {
     if constexpr (N != 0) {
       const auto& f = std::get<N - 1>(order);
       if constexpr (requires { f.map(p, count); }) {

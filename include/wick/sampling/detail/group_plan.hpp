@@ -86,6 +86,10 @@ consteval bool can_group() {
   }(std::make_index_sequence<Types::order_end>{});
 }
 
+/// Whether each epoch has rows of its own: pack() after stages that give other samples in each.
+template <class Types>
+inline constexpr bool packs_each_epoch = finds_pack<Types>() && !can_group<Types>();
+
 /// The index of a position behind the first N order stages, shuffle() left out.
 template <std::size_t N, class Path>
 std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std::uint64_t p) {
@@ -101,8 +105,9 @@ std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std
 }
 
 /// What `positions` positions are long. \throws wick::error
-template <class Path>
-std::vector<lengthy> lengths_of(const Path& path, const char* stage, const std::uint64_t* sizes,
+/// \param look_up  called with (first, count, out): the indexes of positions
+template <class Path, class LookUp>
+std::vector<lengthy> lengths_of(const Path& path, const char* stage, const LookUp& look_up,
                                 std::uint64_t positions, const std::vector<std::uint32_t>& given) {
   const auto& source = path.source();
   const std::string said = std::string(stage) + ": ";
@@ -110,15 +115,18 @@ std::vector<lengthy> lengths_of(const Path& path, const char* stage, const std::
   if (positions > most || source.size() > most) {
     throw error(said + "an epoch has " + std::to_string(positions) +
                 " samples, and lengths are planned for at most " + std::to_string(most) +
-                "; leave repeat() out, or take a part");
+                "; leave repeat() and mix_until::forever out, or take a part");
   }
   if (!given.empty() && given.size() != source.size()) {
     throw error(said + std::to_string(given.size()) + " lengths for a source of " +
                 std::to_string(source.size()) + " samples; each needs one");
   }
   std::vector<lengthy> out(static_cast<std::size_t>(positions));
+  constexpr std::uint64_t block = 256;
+  std::uint64_t indexes[block];
   for (std::uint64_t p = 0; p < positions; ++p) {
-    const std::uint64_t index = unshuffled_index<Path::types::order_end>(path, sizes, p);
+    if (p % block == 0) look_up(p, std::min(block, positions - p), indexes);
+    const std::uint64_t index = indexes[p % block];
     std::uint64_t length = 0;
     if (!given.empty()) {
       length = given[static_cast<std::size_t>(index)];
@@ -138,8 +146,10 @@ std::vector<lengthy> lengths_of(const Path& path, const char* stage, const std::
 }
 
 /// The samples as the batching stage wants them in its rows. \throws wick::error
+/// \param in_order  the pieces of a sample follow one another; else the remainders come last
 template <class Path, class Stage>
-std::vector<lengthy> cut_to_rows(const Path& path, const Stage& pack, std::vector<lengthy> samples) {
+std::vector<lengthy> cut_to_rows(const Path& path, const Stage& pack, const std::vector<lengthy>& samples,
+                                 bool in_order) {
   const std::uint32_t row = pack.row_length();
   std::uint64_t all = 0;
   for (const lengthy& l : samples) all += pack.splits() ? (l.length + std::uint64_t{row} - 1) / row : 1;
@@ -149,40 +159,41 @@ std::vector<lengthy> cut_to_rows(const Path& path, const Stage& pack, std::vecto
                 std::to_string(row) + " are " + std::to_string(all) + " pieces, and at most " +
                 std::to_string(most) + " are planned for; make rows longer, or take a part");
   }
-  std::vector<lengthy> pieces;
-  for (lengthy& l : samples) {
+  std::vector<lengthy> out, remainders;
+  out.reserve(static_cast<std::size_t>(all));
+  for (const lengthy& l : samples) {
+    out.push_back(l);
     if (l.length <= row) continue;
-    if (pack.truncates()) {
-      l.length = row;
-    } else if (!pack.splits()) {
+    out.back().length = row;
+    if (pack.truncates()) continue;
+    if (!pack.splits()) {
       throw error(key_of(path.source(), l.index) + ": pack: it is " + std::to_string(l.length) +
                   " long, and a row " + std::to_string(row) +
                   "; make rows longer, or say {.too_long = wick::too_long::split} or truncate");
-    } else {
-      for (std::uint32_t from = row; from < l.whole; from += std::min(row, l.whole - from)) {
-        pieces.push_back({l.index, std::min(row, l.whole - from), from, l.whole});
-      }
-      l.length = row;
+    }
+    for (std::uint32_t from = row; from < l.whole; from += std::min(row, l.whole - from)) {
+      (in_order ? out : remainders).push_back({l.index, std::min(row, l.whole - from), from, l.whole});
     }
   }
-  samples.insert(samples.end(), pieces.begin(), pieces.end());
-  return samples;
+  out.insert(out.end(), remainders.begin(), remainders.end());
+  return out;
 }
 
 /// \throws wick::error
-template <class Path>
-grouping make_grouping(const Path& path, const std::uint64_t* sizes, std::uint64_t positions,
-                       std::uint64_t most) {
+template <class Path, class LookUp>
+grouping make_grouping(const Path& path, const LookUp& look_up, std::uint64_t positions, std::uint64_t most) {
   using types = typename Path::types;
   if constexpr (finds_pack<types>()) {
+    constexpr bool in_order = packs_each_epoch<types>;
     const auto& pack = path.template stage<types::batching>();
     std::vector<lengthy> samples =
-        cut_to_rows(path, pack, lengths_of(path, "pack", sizes, positions, pack.lengths()));
+        cut_to_rows(path, pack, lengths_of(path, "pack", look_up, positions, pack.lengths()), in_order);
+    if constexpr (in_order) return grouping::rows_in_order(std::move(samples), pack.row_length(), most);
     grouping::sort(samples);
     return grouping::rows(std::move(samples), pack.row_length());
   } else {
     const bucket_stage& bucket = path.template stage<find_bucket<types>()>();
-    std::vector<lengthy> samples = lengths_of(path, "bucket", sizes, positions, bucket.lengths());
+    std::vector<lengthy> samples = lengths_of(path, "bucket", look_up, positions, bucket.lengths());
     grouping::sort(samples);
     if (bucket.tokens() != 0 && !samples.empty() && samples.front().length > bucket.tokens()) {
       throw error(key_of(path.source(), samples.front().index) + ": bucket: it is " +
@@ -207,20 +218,24 @@ class group_plan {
   static_assert(!has_bucket<types> || types::batched,
                 "wick: bucket() groups samples for batches, and there are none; write batch(n, {.ragged = "
                 "wick::pad_with(0)}) or group(n) behind the stages");
+  static constexpr bool each_epoch = packs_each_epoch<types>;
   static_assert(
-      can_group<types>(),
-      "wick: bucket() and pack() sort the samples of all epochs by length once, so what stands before "
-      "them must give the same samples in each epoch, and shuffle() comes behind that: write source "
-      "| take(n) | shuffle() | bucket(); weighted(), block_shuffle(), mix() and orders of your own "
-      "can't be grouped");
+      can_group<types>() || packs,
+      "wick: bucket() sorts the samples of all epochs by length once, so the stages before it must give "
+      "the same samples in each epoch, and shuffle() comes after them: write source | take(n) | shuffle() "
+      "| bucket(); for weighted(), block_shuffle(), mix(), and orders of your own, leave bucket() out, or "
+      "write pack(rows, length) in place of bucket() and batch()");
   static_assert(!(has_bucket<types> && packs),
                 "wick: pack() groups samples by their lengths itself; leave bucket() out");
 
  public:
   using order_type = std::shared_ptr<const grouped_epoch>;
 
+  /// \param look_up  called with (first, count, out): the indexes of positions, shuffle() left out unless
+  /// this is the plan of one epoch
   /// \throws wick::error
-  void make(const Path& path, const std::uint64_t* sizes, std::uint64_t positions, std::uint64_t batch_size,
+  template <class LookUp>
+  void make(const Path& path, const LookUp& look_up, std::uint64_t positions, std::uint64_t batch_size,
             const shard_stage& shard, bool drop_last, bool pad_last) {
     if (pad_last) {
       throw error(
@@ -228,7 +243,7 @@ class group_plan {
           "batch; "
           "use drop_last, or take the short one");
     }
-    auto made = std::make_shared<grouping>(make_grouping(path, sizes, positions, batch_size));
+    auto made = std::make_shared<grouping>(make_grouping(path, look_up, positions, batch_size));
     // Of bucket() only the last group may be short. It is not the last of an epoch that is shuffled.
     if (!packs && drop_last) made->drop_short();
     groups_ = std::move(made);
@@ -291,7 +306,7 @@ class group_plan {
   /// Takes about 10 ns a group.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
     constexpr std::size_t stage = packs ? types::batching : find_bucket<types>();
-    return std::make_shared<const grouped_epoch>(groups_, shuffles<types>(), seed, epoch,
+    return std::make_shared<const grouped_epoch>(groups_, shuffles<types>() && !each_epoch, seed, epoch,
                                                  static_cast<std::uint32_t>(stage));
   }
 

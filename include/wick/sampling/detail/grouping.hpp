@@ -40,6 +40,10 @@ class grouping {
   /// least room. Best-fit decreasing: Johnson, "Near-optimal bin packing algorithms", 1973. By tables of the
   /// room that is left, so it takes some ten ns a sample.
   static grouping rows(std::vector<lengthy> sorted, std::uint32_t length);
+  /// Rows of `length` in the given order, for one epoch, in batches of `rows`. Each sample goes into the row
+  /// of its batch where it leaves the least room. Those that fit nowhere wait for the next batch, which they
+  /// begin; the batch is full when 64 wait.
+  static grouping rows_in_order(std::vector<lengthy> samples, std::uint32_t length, std::uint64_t rows);
 
   /// Samples of an epoch.
   std::uint64_t size() const noexcept { return group_begin_.empty() ? 0 : group_begin_.back(); }
@@ -54,6 +58,9 @@ class grouping {
  private:
   friend class grouped_epoch;
   using numbers = std::vector<std::uint32_t>;
+
+  /// Of sorted samples, whose row is known: the places in the rows, and the classes.
+  static grouping of_rows(std::vector<lengthy> sorted, const numbers& row_of, const numbers& count);
 
   std::vector<lengthy> samples_;
   numbers class_begin_;  // in samples_, and their end

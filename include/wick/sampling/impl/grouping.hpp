@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -55,37 +56,120 @@ class number_set {
   std::vector<std::uint64_t> words_, marks_;
 };
 
-grouping grouping::rows(std::vector<lengthy> sorted, std::uint32_t length) {
-  grouping out;
-  constexpr std::uint32_t none = number_set::none;
-  const std::size_t n = sorted.size();
-  numbers row_of(n), room, next;  // next: the other rows with as much room
-  numbers first(std::size_t{length} + 1, none);
-  number_set there(length);
-  numbers count;
-  for (std::size_t s = 0; s < n; ++s) {
-    const std::uint32_t want = sorted[s].length;
-    const std::uint32_t fits = there.from(want);
-    std::uint32_t row = 0;
-    if (fits == none) {
-      row = static_cast<std::uint32_t>(room.size());
-      room.push_back(length);
-      next.push_back(none);
-      count.push_back(0);
-    } else {
-      row = first[fits];
-      first[fits] = next[row];
-      if (first[fits] == none) there.erase(fits);
-    }
-    row_of[s] = row;
-    ++count[row];
-    const std::uint32_t left = room[row] -= want;
-    if (left == 0) continue;
-    if (first[left] == none) there.insert(left);
-    next[row] = std::exchange(first[left], row);
+/// Rows of one length that are being filled.
+class open_rows {
+ public:
+  explicit open_rows(std::uint32_t length)
+      : length_(length), first_(std::size_t{length} + 1, none), there_(length) {}
+  static constexpr std::uint32_t none = number_set::none;
+
+  /// The row where this leaves the least room, or `none`.
+  std::uint32_t take(std::uint32_t want) {
+    const std::uint32_t fits = there_.from(want);
+    if (fits == none) return none;
+    const std::uint32_t row = first_[fits];
+    first_[fits] = next_[row];
+    if (first_[fits] == none) there_.erase(fits);
+    fill(row, want);
+    return row;
   }
-  out.group_begin_.assign(room.size() + 1, 0);
-  for (std::size_t r = 0; r < room.size(); ++r) out.group_begin_[r + 1] = out.group_begin_[r] + count[r];
+  /// A new row that has this.
+  std::uint32_t begin(std::uint32_t want) {
+    const auto row = static_cast<std::uint32_t>(room_.size());
+    room_.push_back(length_);
+    next_.push_back(none);
+    count_.push_back(0);
+    fill(row, want);
+    return row;
+  }
+  /// Nothing more goes into the rows that there are.
+  void close() {
+    for (std::uint32_t left = there_.from(0); left != none; left = there_.from(left)) {
+      first_[left] = none;
+      there_.erase(left);
+    }
+  }
+  std::uint64_t size() const noexcept { return room_.size(); }
+  /// How many samples each row has.
+  const std::vector<std::uint32_t>& count() const noexcept { return count_; }
+
+ private:
+  void fill(std::uint32_t row, std::uint32_t want) {
+    ++count_[row];
+    const std::uint32_t left = room_[row] -= want;
+    if (left == 0) return;
+    if (first_[left] == none) there_.insert(left);
+    next_[row] = std::exchange(first_[left], row);
+  }
+
+  std::uint32_t length_;
+  std::vector<std::uint32_t> room_, next_, count_;  // next: the other rows with as much room
+  std::vector<std::uint32_t> first_;
+  number_set there_;
+};
+
+grouping grouping::rows(std::vector<lengthy> sorted, std::uint32_t length) {
+  numbers row_of(sorted.size());
+  open_rows open(length);
+  for (std::size_t s = 0; s < sorted.size(); ++s) {
+    row_of[s] = open.take(sorted[s].length);
+    if (row_of[s] == open_rows::none) row_of[s] = open.begin(sorted[s].length);
+  }
+  return of_rows(std::move(sorted), row_of, open.count());
+}
+
+grouping grouping::rows_in_order(std::vector<lengthy> samples, std::uint32_t length, std::uint64_t rows) {
+  constexpr std::size_t most_waiting = 64;
+  const std::size_t n = samples.size();
+  numbers row_of(n), waiting, still;
+  open_rows open(length);
+  std::uint64_t end = rows;  // of this batch's rows
+  const auto place = [&](std::uint32_t s) {
+    row_of[s] = open.take(samples[s].length);
+    if (row_of[s] != open_rows::none) return true;
+    if (open.size() == end) return false;
+    row_of[s] = open.begin(samples[s].length);
+    return true;
+  };
+  for (std::uint32_t s = 0; s < n || !waiting.empty();) {
+    // The oldest first, so that none waits for more than 64 batches; then the longest, which fits in the
+    // fewest places.
+    if (waiting.size() > 2) {
+      std::stable_sort(waiting.begin() + 1, waiting.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return samples[a].length > samples[b].length;
+      });
+    }
+    still.clear();
+    for (const std::uint32_t w : waiting) {
+      if (!place(w)) still.push_back(w);
+    }
+    std::sort(still.begin(), still.end());
+    waiting.swap(still);
+    for (; s < n && waiting.size() < most_waiting; ++s) {
+      if (!place(s)) waiting.push_back(s);
+    }
+    open.close();
+    end += rows;
+  }
+  // Sorted by length, as sort() does; each keeps its row.
+  numbers by_length(n);
+  std::iota(by_length.begin(), by_length.end(), std::uint32_t{0});
+  std::stable_sort(by_length.begin(), by_length.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return samples[a].length > samples[b].length; });
+  std::vector<lengthy> sorted(n);
+  numbers sorted_row(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    sorted[i] = samples[by_length[i]];
+    sorted_row[i] = row_of[by_length[i]];
+  }
+  return of_rows(std::move(sorted), sorted_row, open.count());
+}
+
+grouping grouping::of_rows(std::vector<lengthy> sorted, const numbers& row_of, const numbers& count) {
+  grouping out;
+  const std::size_t n = sorted.size();
+  out.group_begin_.assign(count.size() + 1, 0);
+  for (std::size_t r = 0; r < count.size(); ++r) out.group_begin_[r + 1] = out.group_begin_[r] + count[r];
   out.at_place_.resize(n);
   numbers at(out.group_begin_.begin(), out.group_begin_.end());
   for (std::size_t s = 0; s < n; ++s) out.at_place_[at[row_of[s]]++] = static_cast<std::uint32_t>(s);

@@ -100,7 +100,7 @@ class isolated_runs {
       : path(of.path()),
         on(by.on),
         settings(by),
-        plan_(of.plan(by.facts().shard, std::nullopt)),
+        plan_(of.plan(by.facts().shard, by.seed, std::nullopt)),
         order_(plan_->order(by.seed, epoch)),
         run_(by, *plan_, nullptr, false),
         pool_(std::make_shared<slab_pool>(of.batch_memory(), 64, 1, 8)) {
