@@ -21,6 +21,7 @@
 namespace {
 
 void step(const torch::Tensor&, const torch::Tensor&) {}
+void step(const torch::Tensor&, const torch::Tensor&, const torch::Tensor&, const torch::Tensor&) {}
 
 [[maybe_unused]] void lines_of_files() {
   auto lines = wick::lines("corpus/*.txt", {.index = "corpus.index"});
@@ -80,6 +81,12 @@ auto sentence_pieces(const std::string& model) {
   for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
     for (auto& [tokens, next] : train.epoch(epoch)) step(tokens, next);  // int64 [32, 1024] each
   }
+}
+
+[[maybe_unused]] void chunks_with_segments() {
+  wick::loader train(wick::tokens("train.bin") | wick::chunks(1024, {.segments = 50256}) | wick::shuffle() |
+                     wick::read() | wick::batch(32) | wick::pin() | wick::transfer(torch::kCUDA));
+  for (auto& batch : train.epoch(0)) step(batch.data, batch.target, batch.segments, batch.positions);
 }
 
 [[maybe_unused]] void other_chunks() {

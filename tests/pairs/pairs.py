@@ -53,6 +53,7 @@ SOURCES = {
     "lines": ('lines("*.txt")', {"bytes": "read()", "ragged": "read() | from_text{}"}, "core"),
     "documents": ('documents("*.txt")', {"bytes": "read()", "ragged": "read() | from_text{}"}, "core"),
     "tokens": ('tokens("*.bin") | chunks(128)', {"bytes": "read()"}, "core"),
+    "tokens with segments": ('tokens("*.bin") | chunks(128, {.segments = 1})', {"bytes": "read()"}, "core"),
     "replay_buffer": ("replay_buffer<move>(100).samples()", {"numbers": ""}, "core"),
     "concat": ('concat(files("a/*.jpg"), files("b/*.jpg"))', {"bytes": "read()", "image": "read() | decode()"}, "core"),
     "zip": ('zip(files("a/*.jpg"), in_memory(std::vector<std::int64_t>(10)))', {"image": "read() | decode()"}, "core"),

@@ -403,3 +403,64 @@ for name, pack in (('gzip', gzip.compress), ('zlib', zlib.compress)):
     CHECK(contains(message_of([&] { return wick::tokens(dir / "zlib"); }), "is compressed with zlib"));
   }
 }
+
+TEST_CASE("chunks with segments say which document each token is in, and where in it") {
+  std::vector<std::uint16_t> all{5, 6, 0, 7, 0, 0, 8, 9, 10, 11, 12, 0, 13, 14, 15, 16, 17};
+  const temp_dir dir;
+  const auto path = dir.write("train.bin", bytes_of(all));
+  const auto check = [](auto&& pipeline) {
+    wick::loader l(std::forward<decltype(pipeline)>(pipeline) | wick::array_batch(8));
+    auto batch = l.epoch(0).next();
+    REQUIRE(batch);
+    CHECK(batch->data.extents() == wick::shape{4, 4});
+    CHECK(batch->data.type() == wick::dtype::int64);
+    CHECK(batch->segments.extents() == wick::shape{4, 4});
+    CHECK(batch->segments.type() == wick::dtype::int32);
+    CHECK(batch->positions.type() == wick::dtype::int32);
+    const auto* segments = batch->segments.template as<std::int32_t>();
+    const auto* positions = batch->positions.template as<std::int32_t>();
+    CHECK(std::vector(segments, segments + 16) ==
+          std::vector<std::int32_t>{1, 1, 1, 2, 1, 2, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1});
+    CHECK(std::vector(positions, positions + 16) ==
+          std::vector<std::int32_t>{0, 1, 2, 0, 0, 0, 0, 1, 0, 1, 2, 3, 0, 1, 2, 3});
+    CHECK(batch->data.template as<std::int64_t>()[4] == 0);
+    CHECK(batch->target.template as<std::int64_t>()[4] == 0);
+    CHECK(batch->target.template as<std::int64_t>()[15] == 17);
+  };
+  check(wick::tokens(path) | wick::chunks(4, {.segments = 0}) | wick::read());
+  check(wick::from(wick::tokens(all) | wick::chunks(4, {.segments = 0})));
+  check(wick::from(wick::in_memory(wick::tokens(path)) | wick::chunks(4, {.segments = 0})));
+}
+
+TEST_CASE("segments are those of the tokens, at any length and stride, and of any type") {
+  std::vector<std::int32_t> all(400);
+  std::mt19937 random(3);
+  for (auto& t : all) t = static_cast<std::int32_t>(random() % 7) - 3;
+  for (const std::size_t length : {std::size_t{1}, std::size_t{5}, std::size_t{64}}) {
+    for (const std::uint64_t stride : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{9}}) {
+      const auto source = wick::tokens(all) | wick::chunks(length, {.stride = stride, .segments = -2});
+      const auto plain = wick::tokens(all) | wick::chunks(length, {.stride = stride});
+      REQUIRE(source.size() == plain.size());
+      CHECK(source.fingerprint() != plain.fingerprint());
+      for (std::uint64_t i = 0; i < source.size(); ++i) {
+        const auto one = source.at(i);
+        CHECK(list_of(one.data) == list_of(plain.at(i).data));
+        CHECK(list_of(one.target) == list_of(plain.at(i).target));
+        std::int64_t segment = 1, position = 0;
+        for (std::size_t t = 0; t < length; ++t) {
+          CHECK(one.segments[t] == segment);
+          CHECK(one.positions[t] == position++);
+          if (one.data[t] == -2) ++segment, position = 0;
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("segments want a token that the files can have") {
+  const auto all = random_tokens<std::uint16_t>(40);
+  CHECK(message_of([&] { return wick::tokens(all) | wick::chunks(4, {.segments = 70000}); }) ==
+        "chunks: .segments = 70000: no token of 16 bits is that; give the one that ends each document");
+  CHECK(contains(message_of([&] { return wick::tokens(all) | wick::chunks(4, {.segments = -1}); }), "-1"));
+  CHECK(contains(message_of([&] { return wick::chunks(0, {.segments = 1}); }), "length of 0"));
+}

@@ -72,8 +72,8 @@ struct column_for<T, Output> {
 template <class T, class Output>
 using column_of = typename column_for<T, Output>::type;
 
-/// What the columns of T's fields are put together to: sample<> again, `T::batch_type` where T names one, or
-/// a tuple.
+/// What the columns of T's fields are put together to: sample<> again, `T::batch_type` or
+/// `T::batch_of<columns…>` where T names one, or a tuple.
 template <class T, class... O>
 struct batch_shape_of {
   using type = std::tuple<O...>;
@@ -86,6 +86,11 @@ template <class T, class... O>
   requires requires { typename T::batch_type; }
 struct batch_shape_of<T, O...> {
   using type = typename T::batch_type;
+};
+template <class T, class... O>
+  requires requires { typename T::template batch_of<O...>; }
+struct batch_shape_of<T, O...> {
+  using type = typename T::template batch_of<O...>;
 };
 
 /// The columns of the fields of T, as the column of all.

@@ -14,8 +14,10 @@
 #include <vector>
 
 #include <wick/io/read.hpp>
+#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>
+#include <wick/pipeline/shape.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/chunk_offsets.hpp>
@@ -43,7 +45,61 @@ struct chunks_options {
   std::int64_t within_documents = -1;
 };
 
+/// The token that ends each document, for `.segments` of chunks(). It has no default, so that chunks() with
+/// it differs from chunks() without.
+struct document_end {
+  std::int64_t token;
+  constexpr document_end(std::int64_t number) noexcept : token(number) {}  // NOLINT: implicit on purpose
+};
+
+/// As chunks_options, for chunks that say where documents end in them.
+struct segmented_chunks_options {
+  std::uint64_t stride = 0;
+  document_end segments;  ///< the token that ends each document
+};
+
+/// A chunk of tokens() with `.segments`, and a batch of them: each field is [N, length] there. Attention that
+/// is masked where `segments` differ stays within documents.
+template <class Tokens, class Numbers = Tokens>
+struct segmented_chunk {
+  Tokens data;        ///< int64
+  Tokens target;      ///< int64: one token further on
+  Numbers segments;   ///< int32: the document of the chunk that a token of `data` is in, from 1 on
+  Numbers positions;  ///< int32: which token of that document's part in the chunk it is, from 0 on
+
+  /// What batch() makes of its columns.
+  template <class Data, class Target, class Segments, class Positions>
+  using batch_of = segmented_chunk<Data, Segments>;
+};
+
 namespace detail {
+
+/// An int32 for each token of a chunk.
+class token_numbers {
+ public:
+  explicit token_numbers(std::vector<std::int32_t> numbers) noexcept : numbers_(std::move(numbers)) {}
+  std::size_t size() const noexcept { return numbers_.size(); }
+  std::int32_t operator[](std::size_t i) const noexcept { return numbers_[i]; }
+  shape extents() const { return {static_cast<std::int64_t>(numbers_.size())}; }
+  dtype type() const noexcept { return dtype::int32; }
+  void write_to(slot to) const noexcept;
+
+ private:
+  std::vector<std::int32_t> numbers_;
+};
+/// The end token belongs to the document that it ends.
+segmented_chunk<token_ids, token_numbers> in_segments(token_pair chunk, std::int64_t end);
+
+/// What chunks(length, {.segments = end}) says.
+struct segmented_plan {
+  chunk_plan chunks;
+  std::int64_t end;
+};
+/// A chunk of a file, and the token that ends documents.
+struct segmented_window {
+  token_window tokens;
+  std::int64_t end;
+};
 
 /// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
 struct token_files {
@@ -91,16 +147,48 @@ class array_chunks {
   std::shared_ptr<const chunk_offsets> places_;
 };
 
+/// The chunks of `Chunks` with their segments.
+template <class Chunks>
+class segmented_chunks : public Chunks {
+ public:
+  template <class Stream>
+  segmented_chunks(Stream of, const segmented_plan& plan)
+      : Chunks(std::move(of), plan.chunks), end_(plan.end) {}
+  auto at(std::uint64_t i) const {
+    if constexpr (std::same_as<Chunks, array_chunks>)
+      return in_segments(Chunks::at(i), end_);
+    else
+      return segmented_window{Chunks::at(i), end_};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(Chunks::fingerprint(), static_cast<std::uint64_t>(end_));
+  }
+
+ private:
+  std::int64_t end_;
+};
+/// \throws wick::error when tokens of this type can't be `end`
+void require_token(token_format format, std::int64_t end);
+
 /// \throws wick::error when there are too few tokens for one chunk
 inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
 inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
+/// \throws wick::error also when tokens of this type can't be the one that ends documents
+inline segmented_chunks<token_chunks> operator|(token_files of, const segmented_plan& plan) {
+  require_token(of.store->format(), plan.end);
+  return {std::move(of), plan};
+}
+inline segmented_chunks<array_chunks> operator|(token_array of, const segmented_plan& plan) {
+  require_token(of.format, plan.end);
+  return {std::move(of), plan};
+}
 
 /// Of a stream without chunks nothing can be taken: said once.
 template <class Stream, class R>
   requires(std::same_as<std::remove_cvref_t<Stream>, token_files> ||
            std::same_as<std::remove_cvref_t<Stream>, token_array>)
 auto operator|(Stream&&, const R&) {
-  constexpr bool is_cut = std::same_as<R, chunk_plan>;
+  constexpr bool is_cut = std::same_as<R, chunk_plan> || std::same_as<R, segmented_plan>;
   static_assert(is_cut,
                 "wick: tokens() is one long stream, not samples; write chunks(length) directly behind it");
   return misfit_pipeline{};
@@ -149,6 +237,26 @@ template <>
 struct once_read<token_window> {
   using type = token_pair;
 };
+/// The same with segments.
+template <>
+struct read_shape<segmented_window> {
+  using whole = read_shape<token_window>;
+  using to = segmented_chunk<token_ids, token_numbers>;
+  using lengths = whole::lengths;
+
+  template <class F>
+  static std::uint64_t measure(const segmented_window& where, lengths& out, F&& length) {
+    return whole::measure(where.tokens, out, std::forward<F>(length));
+  }
+  template <class F>
+  static to read(const segmented_window& where, const lengths& all, F&& one) {
+    return in_segments(whole::read(where.tokens, all, std::forward<F>(one)), where.end);
+  }
+};
+template <>
+struct once_read<segmented_window> {
+  using type = segmented_chunk<token_ids, token_numbers>;
+};
 
 }  // namespace detail
 
@@ -191,6 +299,12 @@ detail::token_array in_memory(const detail::token_files& of);
 inline detail::chunk_plan chunks(std::size_t length, const chunks_options& options = {}) {
   if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
   return {length, options.stride == 0 ? length : options.stride, options.within_documents};
+}
+/// The same chunks as segmented_chunk<>, which also say which document each token is in:
+/// `chunks(1024, {.segments = 50256})`, where 50256 ends each document. A document that begins in an earlier
+/// chunk has a segment of its own in this one, with positions from 0 on, as pack() has pieces of a sample.
+inline detail::segmented_plan chunks(std::size_t length, const segmented_chunks_options& options) {
+  return {chunks(length, {.stride = options.stride, .within_documents = -1}), options.segments.token};
 }
 
 }  // namespace wick

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <wick/io/detail/large_pages.hpp>
 #include <wick/pipeline/error.hpp>
@@ -37,6 +39,36 @@ token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std:
 
 std::uint64_t token_chunks::fingerprint() const noexcept {
   return with_plan(fingerprint_hash().add(store_->fingerprint()), places_->plan());
+}
+
+void token_numbers::write_to(slot to) const noexcept {
+  std::memcpy(to.data, numbers_.data(), numbers_.size() * sizeof(std::int32_t));
+}
+
+segmented_chunk<token_ids, token_numbers> in_segments(token_pair chunk, std::int64_t end) {
+  const std::size_t length = chunk.data.size();
+  std::vector<std::int64_t> tokens(length);
+  chunk.data.write_to({reinterpret_cast<std::byte*>(tokens.data())});
+  std::vector<std::int32_t> segments(length), positions(length);
+  std::int32_t segment = 1, position = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    segments[i] = segment;
+    positions[i] = position++;
+    if (tokens[i] != end) continue;
+    ++segment;
+    position = 0;
+  }
+  return {std::move(chunk.data), std::move(chunk.target), token_numbers(std::move(segments)),
+          token_numbers(std::move(positions))};
+}
+
+void require_token(token_format format, std::int64_t end) {
+  std::int64_t stored = 0;
+  // The low bytes of a little-endian number, widened again as a token is.
+  widen_tokens(reinterpret_cast<const std::byte*>(&end), format, 1, reinterpret_cast<std::byte*>(&stored));
+  if (stored == end) return;
+  throw error("chunks: .segments = " + std::to_string(end) + ": no token of " +
+              std::to_string(8 * int{format.size}) + " bits is that; give the one that ends each document");
 }
 
 array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
