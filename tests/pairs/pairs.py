@@ -87,6 +87,7 @@ SAMPLES = {
     "read": ("read()", "unread", "bytes", True),
     "decode": ("decode()", "bytes", "image", True),
     "decode_mask": ("decode_mask()", "bytes", "image", False),
+    "decode_depth": ("decode_depth()", "bytes", "image", False),
     "decode_raw": ("decode_raw<float>({4})", "bytes", "numbers", False),
     "decode_struct": ("decode_struct<move>()", "bytes", "numbers", False),
     "decode_tf_example": ("decode_tf_example()", "bytes", "tf_example", False),

@@ -53,6 +53,10 @@ struct decode_options {
   /// Turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture. Masks, boxes
   /// and keypoints are not turned: they must be those of the upright picture, as most annotations are.
   bool orient = false;
+  /// false: the image isn't a photo (a map of normals, an infrared image), and color stages, normalize(),
+  /// to_float(), and random_erasing() leave it as it is. Geometry moves it with the sample's other parts. A
+  /// stage that takes or gives a wick::image makes it an ordinary one.
+  bool color_stages = true;
   /// Memory in which the places of blocks in JPEGs are kept, so that from the second epoch on the decoding of
   /// a crop starts near it; about 1.5 % of the files' bytes. 0: none. The pixels are the same.
   std::size_t crop_index_bytes = std::size_t{64} << 20;

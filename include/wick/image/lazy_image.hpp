@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,7 @@ struct pixel_numbers {
   dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
   bool wide = false;          ///< levels of 16 bits, which the decoder must have
   bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
+  bool color = true;          ///< color stages change it
 };
 
 /// Pixels that several pictures are made of.
@@ -64,6 +66,8 @@ class lazy_image {
   lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
   /// The same in other numbers.
   lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
+  /// The same of 16 bits.
+  lazy_image(detail::wide_rows levels, const detail::pixel_numbers& as) noexcept;
 
   /// As it comes out.
   int width() const noexcept { return plan_.output_width(); }
@@ -73,6 +77,8 @@ class lazy_image {
   const detail::plan& geometry() const noexcept { return plan_; }
   bool normalized() const noexcept { return normal_.count != 0; }
   int highest_level() const noexcept { return as_.wide ? 65'535 : 255; }
+  /// Whether color stages change it: see decode_options::color_stages.
+  bool color_stages() const noexcept { return as_.color; }
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part);
@@ -107,6 +113,8 @@ class lazy_image {
   /// 16 bits: neither has a place in an image
   image pixels() const&;
   image pixels() &&;
+  /// The same of 16 bits, row by row. \throws wick::error also when it has 8
+  std::vector<std::uint16_t> wide_levels() const;
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.
   using materialized_type = image;
   image materialize() &&;

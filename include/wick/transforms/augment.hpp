@@ -35,10 +35,10 @@ class augment_stage {
  public:
   lazy_image operator()(lazy_image picture, context& c) const {
     for (const augment_op& op : self().draw({picture.width(), picture.height()}, c)) {
-      if (op.color)
-        picture.apply(*op.color);
-      else
+      if (!op.color)
         picture.follow(op.move);
+      else if (picture.color_stages())
+        picture.apply(*op.color);
     }
     return picture;
   }
@@ -48,7 +48,9 @@ class augment_stage {
     const frame size = frame_of(item);
     fill_visible(item);
     for (const augment_op& op : self().draw(size, c)) {
-      const auto color = [&](lazy_image& picture) { picture.apply(*op.color); };
+      const auto color = [&](lazy_image& picture) {
+        if (picture.color_stages()) picture.apply(*op.color);
+      };
       const auto move = [&](auto& part) { part.follow(op.move, size); };
       if (op.color)
         for_each_part<any_colored>(item, color);

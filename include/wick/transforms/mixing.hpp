@@ -155,9 +155,10 @@ class mosaic_stage {
       for (std::size_t i = 0; i < from.size(); ++i) place_tile(all, std::move(*from[i]), where[i], sizes[i]);
       *from[0] = std::move(all);
     } else {
-      static_assert(!placed<T>,
-                    "wick: mosaic() puts pictures, masks and boxes together; keypoints and polygons, and "
-                    "parts of your own, have no place in it: write with_others(3) | join(f)");
+      static_assert(
+          !placed<T>,
+          "wick: mosaic() puts pictures, masks and boxes together; depth maps, keypoints and polygons, "
+          "and parts of your own, have no place in it: write with_others(3) | join(f)");
       static_assert(
           composite<T> || !holds<any_placed, T>(),
           "wick: mosaic() puts together the parts of tuples and structs; of a vector or an optional "

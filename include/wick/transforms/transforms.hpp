@@ -4,6 +4,7 @@
 
 #include <wick/image/boxes.hpp>
 #include <wick/image/decode.hpp>
+#include <wick/image/depth.hpp>
 #include <wick/image/keypoints.hpp>
 #include <wick/image/mask.hpp>
 #include <wick/image/polygons.hpp>

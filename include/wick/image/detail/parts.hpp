@@ -203,7 +203,8 @@ template <class Stage>
 class color_stage {
  public:
   lazy_image operator()(lazy_image picture, context& c) const {
-    self().apply(picture, self().draw(c));
+    const auto& drawn = self().draw(c);
+    if (picture.color_stages()) self().apply(picture, drawn);
     return picture;
   }
   template <class Item>
@@ -211,7 +212,9 @@ class color_stage {
   auto operator()(Item item, context& c) const {
     auto out = in_parts<lazy_part, Item>::make(std::move(item));
     const auto drawn = self().draw(c);
-    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
+    const auto apply = [&](lazy_image& picture) {
+      if (picture.color_stages()) self().apply(picture, drawn);
+    };
     for_each_part<any_colored>(out, apply);
     return out;
   }

@@ -6,6 +6,7 @@
 #include <wick/image/impl/boxes.hpp>
 #include <wick/image/impl/crop_index_file.hpp>
 #include <wick/image/impl/decode.hpp>
+#include <wick/image/impl/depth.hpp>
 #include <wick/image/impl/keypoints.hpp>
 #include <wick/image/impl/lazy_image.hpp>
 #include <wick/image/impl/lazy_pixels.hpp>

@@ -74,7 +74,9 @@ lazy_image decode_stage::operator()(bytes encoded, context&) const {
 }
 
 std::uint64_t decode_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
+  const std::uint64_t all =
+      fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
+  return options_.color_stages ? all : fingerprint_hash::of(all, options_.color_stages);
 }
 
 std::string decode_stage::note() const {
@@ -130,7 +132,7 @@ pixel_numbers decode_stage::numbers(const picture_info& info) const {
                          : ", wick::dtype::float32 for values in [0, 1], or wick::decode({.reduce_16_bits = "
                            "true}) for the upper 8 bits"));
   }
-  return {options_.type, wide && options_.type != dtype::uint8, indexes};
+  return {options_.type, wide && options_.type != dtype::uint8, indexes, options_.color_stages};
 }
 
 int decode_stage::channels(const picture_info& info) const noexcept {

@@ -49,6 +49,11 @@ lazy_image::lazy_image(image pixels, const detail::pixel_numbers& as) noexcept
   as_ = as;
 }
 
+lazy_image::lazy_image(detail::wide_rows levels, const detail::pixel_numbers& as) noexcept
+    : as_(as), channels_(levels.channels), out_channels_(levels.channels) {
+  hold(std::move(levels));
+}
+
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
@@ -229,9 +234,11 @@ bool lazy_image::untouched() const noexcept {
 
 void lazy_image::refuse_wide(const char* what) const {
   if (as_.wide) {
-    throw error(std::string(what) +
-                " of a picture of 16 bits a channel, which goes with crop, resize, flip and batch() "
-                "alone; write wick::decode({.reduce_16_bits = true}) and no .type for 8 bits");
+    throw error(
+        std::string(what) +
+        " of a picture of 16 bits a channel, which goes with crop, resize, flip and batch() "
+        "alone; write wick::decode_depth() for distances, or wick::decode({.reduce_16_bits = true}) and no "
+        ".type for 8 bits");
   }
 }
 

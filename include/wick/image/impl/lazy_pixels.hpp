@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
@@ -32,6 +33,11 @@ image lazy_image::pixels() && {
   image out = render();
   encoded_ = {};  // not needed any more
   return out;
+}
+
+std::vector<std::uint16_t> lazy_image::wide_levels() const {
+  if (!as_.wide) throw error("levels of 16 bits of an image that has 8; take pixels()");
+  return render_wide().levels;
 }
 
 image lazy_image::materialize() && {
@@ -86,8 +92,8 @@ std::size_t lazy_image::kept_bytes() const noexcept {
 void lazy_image::save(detail::kept_writer& out) const {
   if (!untouched()) throw error("a picture that is not decoded yet is saved; call carry_out() before");
   refuse_normalized("a cache on disk");
-  for (const auto n :
-       {static_cast<std::uint8_t>(as_.type), std::uint8_t{as_.wide}, std::uint8_t{as_.indexes}})
+  for (const auto n : {static_cast<std::uint8_t>(as_.type), std::uint8_t{as_.wide},
+                       static_cast<std::uint8_t>((as_.indexes ? 1 : 0) | (as_.color ? 0 : 2))})
     out.number(n);
   if (as_.wide) {
     out.number(detail::kept_extents{wide().width, wide().height, wide().channels});
@@ -99,15 +105,14 @@ void lazy_image::save(detail::kept_writer& out) const {
 
 lazy_image lazy_image::load(detail::kept_reader& in) {
   const auto type = in.number<std::uint8_t>(), wide = in.number<std::uint8_t>(),
-             indexes = in.number<std::uint8_t>();
-  const detail::pixel_numbers as{static_cast<dtype>(type), wide != 0, indexes != 0};
+             how = in.number<std::uint8_t>();
+  const detail::pixel_numbers as{static_cast<dtype>(type), wide != 0, (how & 1) != 0, (how & 2) == 0};
   const auto size = detail::kept_extents::of(in, as.wide ? sizeof(std::uint16_t) : 1);
   lazy_image out;
   if (as.wide) {
     detail::wide_rows rows(size.width, size.height, size.channels, 0);
     in.take(rows.levels.data(), rows.levels.size() * sizeof(std::uint16_t));
-    out.channels_ = out.out_channels_ = rows.channels;
-    out.hold(std::move(rows));
+    out = lazy_image(std::move(rows), as);
   } else {
     image pixels(size.width, size.height, size.channels);
     in.take(pixels.data(), pixels.pixels().size());

@@ -18,6 +18,10 @@
 
 namespace wick::inline v0_1 {
 
+namespace detail {
+inline constexpr const char* decodes_mask = "decode_mask";
+}
+
 namespace detail::masks {
 
 inline image one_channel(image numbers) {
@@ -36,16 +40,32 @@ inline void require_fill(int fill, int highest) {
               "; give one of these, and have the loss ignore it (.ignore_index)");
 }
 
-/// What only decoding shows is decode_mask()'s.
+/// Errors that only decoding shows are those of the stage that read the header.
 template <class F>
-decltype(auto) decoding(F&& f) {
+decltype(auto) decoding(const char* stage, F&& f) {
   try {
     return f();
   } catch (const detail::late_error& e) {
-    throw detail::late_error("decode_mask", e.what());
+    throw detail::late_error(stage, e.what());
   } catch (const detail::out_of_memory& e) {
-    throw detail::out_of_memory("decode_mask", e.what());
+    throw detail::out_of_memory(stage, e.what());
   }
+}
+
+/// Numbers that are not blended do what a stage of geometry did to the image.
+inline void follow(lazy_image& numbers, const geometry_step& step, const char* decoder) {
+  decoding(decoder, [&] {
+    using kind = geometry_step::kind;
+    if (step.what == kind::warp || (step.what == kind::pad && step.around.mode == padding_mode::constant))
+      require_fill(step.around.mask_fill, numbers.highest_level());
+    geometry_step own = step;
+    if (step.what == kind::warp)
+      own.filter = interpolation::nearest;
+    else if (own.filter != interpolation::nearest)
+      own.filter = interpolation::nearest_corner;
+    own.around.fill = {step.around.mask_fill};
+    numbers.follow(own);
+  });
 }
 
 }  // namespace detail::masks
@@ -55,22 +75,11 @@ mask::mask(image numbers)
                detail::pixel_numbers{dtype::uint8, false, true}) {}
 
 void mask::follow(const detail::geometry_step& step, detail::frame) {
-  detail::masks::decoding([&] {
-    using kind = detail::geometry_step::kind;
-    if (step.what == kind::warp || (step.what == kind::pad && step.around.mode == padding_mode::constant))
-      detail::masks::require_fill(step.around.mask_fill, numbers_.highest_level());
-    detail::geometry_step own = step;
-    if (step.what == kind::warp)
-      own.filter = interpolation::nearest;
-    else if (own.filter != interpolation::nearest)
-      own.filter = interpolation::nearest_corner;
-    own.around.fill = {step.around.mask_fill};
-    numbers_.follow(own);
-  });
+  detail::masks::follow(numbers_, step, detail::decodes_mask);
 }
 
 image mask::pixels() const {
-  return detail::masks::decoding([&] { return numbers_.pixels(); });
+  return detail::masks::decoding(detail::decodes_mask, [&] { return numbers_.pixels(); });
 }
 
 mask mask::materialize() && {
@@ -79,11 +88,11 @@ mask mask::materialize() && {
 }
 
 void mask::carry_out() {
-  detail::masks::decoding([&] { numbers_.carry_out(); });
+  detail::masks::decoding(detail::decodes_mask, [&] { numbers_.carry_out(); });
 }
 
 void mask::write_to(slot to) const {
-  detail::masks::decoding([&] { numbers_.write_to(to); });
+  detail::masks::decoding(detail::decodes_mask, [&] { numbers_.write_to(to); });
 }
 
 namespace detail {
@@ -93,7 +102,7 @@ decode_mask_stage::decode_mask_stage(const decode_mask_options& options)
                 .type = options.type,
                 .max_pixels = options.max_pixels,
                 .crop_index_bytes = 0},
-               "decode_mask") {}
+               decodes_mask) {}
 
 mask decode_mask_stage::operator()(bytes encoded, context& c) const {
   return mask(numbers_(std::move(encoded), c));
