@@ -365,7 +365,8 @@ TEST_CASE("chunks of tokens are kept by both caches, read from files or of a vec
 
   // Filler is kept, too, and a file that changed is read again.
   const auto documents = [&] {
-    return wick::tokens<std::int16_t>(dir / "*.bin") | wick::chunks(7, {.within_documents = 77}) | wick::read();
+    return wick::tokens<std::int16_t>(dir / "*.bin") | wick::chunks(7, {.within_documents = 77}) |
+           wick::read();
   };
   const pairs of_documents = two_epochs(naive_documents(all, 7, 7, 77));
   CHECK(twice(documents() | wick::cache_on_disk((dir / "documents").string())) == of_documents);
@@ -427,7 +428,11 @@ TEST_CASE("chunks with segments say which document each token is in, and where i
     CHECK(batch->target.template as<std::int64_t>()[4] == 0);
     CHECK(batch->target.template as<std::int64_t>()[15] == 17);
   };
-  check(wick::tokens(path) | wick::chunks(4, {.segments = 0}) | wick::read());
+  const auto read = [&] { return wick::tokens(path) | wick::chunks(4, {.segments = 0}) | wick::read(); };
+  check(read());
+  check(read() | wick::cache_in_memory());
+  check(read() | wick::cache_on_disk((dir / "cache").string()));
+  check(read() | wick::cache_on_disk((dir / "cache").string()));  // all of it from the disk
   check(wick::from(wick::tokens(all) | wick::chunks(4, {.segments = 0})));
   check(wick::from(wick::in_memory(wick::tokens(path)) | wick::chunks(4, {.segments = 0})));
 }

@@ -10,10 +10,12 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <wick/io/read.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>
@@ -77,12 +79,19 @@ namespace detail {
 /// An int32 for each token of a chunk.
 class token_numbers {
  public:
+  token_numbers() noexcept = default;
   explicit token_numbers(std::vector<std::int32_t> numbers) noexcept : numbers_(std::move(numbers)) {}
   std::size_t size() const noexcept { return numbers_.size(); }
   std::int32_t operator[](std::size_t i) const noexcept { return numbers_[i]; }
   shape extents() const { return {static_cast<std::int64_t>(numbers_.size())}; }
   dtype type() const noexcept { return dtype::int32; }
   void write_to(slot to) const noexcept;
+
+  /// For caches.
+  static constexpr std::string_view saved_as = "token_numbers";
+  std::size_t kept_bytes() const noexcept { return numbers_.size() * sizeof(std::int32_t); }
+  void save(kept_writer& out) const;
+  static token_numbers load(kept_reader& in);
 
  private:
   std::vector<std::int32_t> numbers_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <wick/io/detail/large_pages.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/text/detail/chunk_offsets.hpp>
@@ -43,6 +44,17 @@ std::uint64_t token_chunks::fingerprint() const noexcept {
 
 void token_numbers::write_to(slot to) const noexcept {
   std::memcpy(to.data, numbers_.data(), numbers_.size() * sizeof(std::int32_t));
+}
+
+void token_numbers::save(kept_writer& out) const {
+  out.number(std::uint64_t{kept_bytes()});
+  out.put(numbers_.data(), kept_bytes());
+}
+
+token_numbers token_numbers::load(kept_reader& in) {
+  std::vector<std::int32_t> numbers(in.count() / sizeof(std::int32_t));
+  in.take(numbers.data(), numbers.size() * sizeof(std::int32_t));
+  return token_numbers(std::move(numbers));
 }
 
 segmented_chunk<token_ids, token_numbers> in_segments(token_pair chunk, std::int64_t end) {
