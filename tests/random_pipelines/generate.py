@@ -31,6 +31,11 @@ SOURCES = {
         ("photo_shard(p)", ["read()", "png_of", "decode()", "to_photo"]),
     ],
     "outer": [("outers{p.samples}", [])],
+    "scene": [
+        ("scenes{p.samples}", []),
+        ("scene_files(p)", ["read()", "decode()", "decode_mask()"]),
+    ],
+    "boxed": [("many_boxed{p.samples}", [])],
     "tokens": [("token_chunks(p)", ["read()"])],
     "array": [
         ("npy_file(p)", []),
@@ -51,10 +56,14 @@ RANDOM = {
     "cell": ["noise{}"],
     "text": ["noise{}"],
     "outer": ["noise{}"],
-    "photo": ["random_resized_crop(6)", "random_horizontal_flip()", "random_crop(5)", "color_jitter({.brightness = 0.4, .contrast = 0.3})",
+    "photo": ["random_resized_crop(6)", "random_horizontal_flip()", "random_crop(5)", "color_jitter(0.4, 0.3)",
               "random_erasing({.p = 0.5})", "random_rotation(20)", "rand_augment()", "random_vertical_flip(0.3)"],
 }
-LAST = {"photo": ["resize(5, 5)", "random_resized_crop(5)", "resize(5, 5) | normalize(0.5, 0.25)", "resize(5, 5) | to_float()"]}
+for world in ("scene", "boxed"):
+    FIXED[world] = ["resize(8, 9)", "center_crop(6)", "pad(1)", "invert()"]
+    RANDOM[world] = RANDOM["photo"][:-2] + ["random_affine(10)", "random_vertical_flip(0.3)"]
+RANDOM["boxed"].remove("random_erasing({.p = 0.5})")
+LAST = {"scene": ["resize(5, 5)", "random_resized_crop(5)"], "photo": ["resize(5, 5)", "random_resized_crop(5)", "resize(5, 5) | normalize(0.5, 0.25)", "resize(5, 5) | to_float()"]}
 BATCHES = {
     "cell": ["array_batch(p.batch, p.batching())", "group(p.batch, p.batching())", "", "with_index() | array_batch(p.batch, p.batching())"],
     "text": ["array_batch(p.batch, {.drop_last = p.drop_last, .pad_last = p.pad_last, .ragged = pad_with(-1)})",
@@ -63,6 +72,8 @@ BATCHES = {
               "array_batch(p.batch, {.drop_last = p.drop_last, .pad_last = p.pad_last, .ragged = concatenated})", "group(p.batch, p.batching())"],
     "photo": ["array_batch(p.batch, p.batching())", "group(p.batch, p.batching())", "",
               "array_batch(p.batch, {.drop_last = p.drop_last, .layout = layout::channels_last, .pad_last = p.pad_last})"],
+    "scene": ["array_batch(p.batch, p.batching())", "group(p.batch, p.batching())", ""],
+    "boxed": ["group(p.batch, p.batching())", ""],
     "tokens": ["array_batch(p.batch, p.batching())"],
     "array": ["array_batch(p.batch, p.batching())"],
 }
@@ -70,29 +81,71 @@ ORDERS = ["shuffle()", "shuffle_once(9)", "take(p.take)", "skip(p.skip)", "repea
           "subset(every_second(p.samples))"]
 
 
-def program(draw, number):
-    world = draw.choice(["cell", "cell", "text", "text", "photo", "photo", "photo", "outer", "tokens", "array"])
+# Order stages that keep the samples of an epoch, before shuffle() and bucket().
+KEEP = ["shuffle_once(9)", "take(p.take)", "skip(p.skip)", "subset(every_second(p.samples))", "subset([](const auto&) { return true; })"]
+JOINED = ["array_batch(p.batch, p.batching())", "group(p.batch, p.batching())"]
+
+
+def some(draw, among, most):
+    return [draw.choice(among) for _ in range(draw.randint(0, most))]
+
+
+def program(draw):
+    """The call that runs it, and its text."""
+    kind = draw.random()
+    if kind < 0.1:
+        return with_others(draw)
+    if kind < 0.25:
+        return by_lengths(draw)
+    world = draw.choice(["cell", "cell", "text", "text", "photo", "photo", "scene", "boxed", "outer", "tokens", "array"])
     source, stages = draw.choice(SOURCES[world])
     orders = []
     if draw.random() < 0.15:
         orders.append("subset([](const auto&) { return true; })")
     for _ in range(draw.choice([0, 1, 1, 2, 3])):
         orders.append(draw.choice(ORDERS[:-1] if orders else ORDERS))
-    fixed = list(stages)
-    for _ in range(draw.choice([0, 1, 2])):
-        fixed.append(draw.choice(FIXED["any"] + FIXED.get(world, []) * 3))
-    after = []
-    for _ in range(draw.choice([0, 1, 2, 2])):
-        after.append(draw.choice(FIXED["any"] + FIXED.get(world, []) + RANDOM.get(world, []) * 4))
+    fixed = stages + some(draw, FIXED["any"] + FIXED.get(world, []) * 3, 2)
+    after = some(draw, FIXED["any"] + FIXED.get(world, []) + RANDOM.get(world, []) * 4, 2)
     if world in LAST:
         after.append(draw.choice(LAST[world]))
-    # A cache anywhere behind what reads, if what comes there can be kept.
-    if world in ("tokens", "array") and not stages:
-        fixed = [s for s in fixed]
     batch = draw.choice(BATCHES[world])
-    parts = [source] + orders + ["shard"] + fixed + ["cache"] + after + ([batch] if batch else [])
-    text = " | ".join(parts)
-    code = f"""// Written by generate.py.
+    text = " | ".join([source] + orders + ["shard"] + fixed + ["cache"] + after + ([batch] if batch else []))
+    return f"t.run<{'false' if world == 'array' else 'true'}>({made(text)});", text
+
+
+def with_others(draw):
+    source, stages = draw.choice(SOURCES["cell"])
+    orders = some(draw, ORDERS[:-1], 2)
+    fixed = stages + some(draw, FIXED["any"] + FIXED["cell"], 1)
+    after = some(draw, ["noise{}"] + FIXED["any"], 2) + [draw.choice(["with_others(2)", "with_others(1, {.p = 0.5})"]), "join(joined{})"]
+    text = " | ".join([source] + orders + ["shard"] + fixed + ["cache"] + after + [draw.choice(JOINED)])
+    return f"t.agree<true>({made(text)}, [](const params&) {{}});", text
+
+
+def by_lengths(draw):
+    source, stages = draw.choice(SOURCES["text"])
+    keep = some(draw, KEEP, 1)
+    shuffled = ["shuffle()"] if draw.random() < 0.7 else []
+    fixed = stages + some(draw, FIXED["any"] + FIXED["text"], 1)
+    after = some(draw, FIXED["any"] + FIXED["text"], 1)
+    plain = " | ".join([source] + keep + fixed + after)
+    if draw.random() < 0.5:
+        shuffled.append(draw.choice(["bucket({.lengths = lengths_of_texts(p)})", "bucket({.tokens = 12, .lengths = lengths_of_texts(p)})"]))
+        batch = draw.choice(["array_batch(p.batch, {.ragged = pad_with(-1)})", "array_batch(p.batch, {.ragged = concatenated})", "group(p.batch)"])
+    else:
+        batch = "array_pack(p.batch, 7, {.lengths = lengths_of_texts(p)})"
+        plain = ""  # a row has several samples
+    text = " | ".join([source] + keep + shuffled + ["shard"] + fixed + ["cache"] + after + [batch])
+    same = f"[]([[maybe_unused]] const params& p) {{ return {plain}; }}" if plain else "[](const params&) {}"
+    return f"t.agree<true>({made(text)}, {same});", text
+
+
+def made(text):
+    return f"[]([[maybe_unused]] const params& p, auto shard, auto cache) {{ return {text}; }}"
+
+
+def file_of(number, call, text):
+    return f"""// Written by generate.py.
 #include "stages.hpp"
 
 namespace {{
@@ -100,17 +153,11 @@ namespace {{
 using namespace random_pipelines;  // NOLINT
 using namespace wick;              // NOLINT
 
-const registered registered_{number}(
-    "program {number}",
-    {quoted(text)},
-    [](trial& t) {{
-      t.run<{"false" if world == "array" else "true"}>([]([[maybe_unused]] const params& p, auto shard, auto cache) {{
-        return {text};
-      }});
-    }});
+const registered registered_{number}("program {number}", {quoted(text)}, [](trial& t) {{
+  {call}
+}});
 }}  // namespace
 """
-    return code
 
 
 def quoted(text):
@@ -126,7 +173,7 @@ def main():
     args.folder.mkdir(parents=True, exist_ok=True)
     for number in range(args.count):
         file = args.folder / f"program_{number}.cpp"
-        code = program(random.Random(f"{args.seed} {number}"), number)
+        code = file_of(number, *program(random.Random(f"{args.seed} {number}")))
         if not file.exists() or file.read_text(encoding="utf-8") != code:
             file.write_text(code, encoding="utf-8")
 

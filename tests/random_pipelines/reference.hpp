@@ -62,6 +62,8 @@ inline std::uint64_t mixed(std::uint64_t x) {
 using cell = wick::sample<std::array<float, 3>>;
 using text = wick::sample<std::vector<std::int64_t>>;
 using photo = wick::sample<wick::image>;
+using scene = wick::sample<wick::image, wick::mask>;
+using boxed = wick::sample<wick::image, wick::boxes>;
 
 /// Plain structs, nested.
 struct inner {
@@ -86,6 +88,26 @@ inline photo make_photo(std::uint64_t i) {
   return {wick_test::photo(9 + static_cast<int>(i % 5), 8 + static_cast<int>(i % 3), 3, i),
           static_cast<std::int64_t>(i)};
 }
+/// Not as many numbers as colors, so that one that was blended is another number.
+inline wick::image make_numbers(std::uint64_t i) {
+  const photo of = make_photo(i);
+  wick::image out = wick_test::flat(of.data.width(), of.data.height(), 1, 0);
+  for (int y = 0; y < out.height(); ++y)
+    for (int x = 0; x < out.width(); ++x)
+      out.row(y)[x] =
+          static_cast<std::uint8_t>(50 * (mixed(i * 31 + static_cast<unsigned>(y / 2 * 8 + x / 2)) % 5));
+  return out;
+}
+inline scene make_scene(std::uint64_t i) { return {make_photo(i).data, wick::mask(make_numbers(i))}; }
+inline boxed make_boxed(std::uint64_t i) {
+  boxed out{make_photo(i).data, {}};
+  for (std::uint64_t k = 0; k < mixed(i) % 4; ++k) {
+    const auto left = static_cast<float>(k), size = static_cast<float>(2 + mixed(i + k) % 4);
+    out.target.xyxy.push_back({left, 1, left + size, 1 + size});
+    out.target.labels.push_back(static_cast<std::int64_t>(k));
+  }
+  return out;
+}
 inline outer make_outer(std::uint64_t i) {
   outer out{
       {{static_cast<std::int32_t>(i), 7}, 0.5f * static_cast<float>(i)}, {}, static_cast<std::int64_t>(i)};
@@ -103,6 +125,14 @@ using cells = made<cell, make_cell>;
 using texts = made<text, make_text>;
 using photos = made<photo, make_photo>;
 using outers = made<outer, make_outer>;
+using scenes = made<scene, make_scene>;
+using many_boxed = made<boxed, make_boxed>;
+inline std::vector<std::uint32_t> lengths_of_texts(const params& p) {
+  std::vector<std::uint32_t> out;
+  for (std::uint64_t i = 0; i < p.samples; ++i)
+    out.push_back(static_cast<std::uint32_t>(make_text(i).data.size()));
+  return out;
+}
 
 // ---- sources in files ----
 
@@ -154,6 +184,19 @@ inline auto photo_files(const params& p) {
     paths.push_back(write_once(in(p, "photos") / (std::to_string(i) + ".img"), encoded).string());
   }
   return wick::files(paths);
+}
+/// A picture and its mask, each a file.
+inline auto scene_files(const params& p) {
+  std::vector<std::string> pictures, masks;
+  for (std::uint64_t i = 0; i < p.samples; ++i) {
+    const std::string name = std::to_string(i) + ".png";
+    std::string encoded = wick_test::encode_png(make_numbers(i));
+    if (p.damaged != 0 && mixed(i + 97) % p.damaged == 0) encoded.resize(encoded.size() / 3);
+    pictures.push_back(
+        write_once(in(p, "pictures") / name, wick_test::encode_png(make_photo(i).data)).string());
+    masks.push_back(write_once(in(p, "masks") / name, encoded).string());
+  }
+  return wick::zip(wick::files(pictures), wick::files(masks));
 }
 inline auto photo_folder(const params& p) {
   for (std::uint64_t i = 0; i < p.samples; ++i) {
@@ -330,6 +373,14 @@ inline void add_elements(std::string& to, const wick::array& a, std::size_t row,
   copy(copy, 1, static_cast<std::int64_t>(row) * a.strides()[0]);
 }
 
+/// A tensor of Torch's, which this file doesn't include.
+template <class T>
+concept tensor = requires(const T& t) { t.contiguous().nbytes(), t.size(0); };
+template <class T>
+concept padded_tensors = requires(const T& t) { t.values, t.lengths.contiguous().nbytes(); };
+template <class T>
+concept jagged_tensors = requires(const T& t) { t.values, t.offsets.contiguous().nbytes(); };
+
 template <class T>
 void add_value(std::string& to, const T& value) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -343,6 +394,12 @@ void add_value(std::string& to, const T& value) {
     for (int y = 0; y < value.height(); ++y)
       to.append(reinterpret_cast<const char*>(value.row(y)),
                 static_cast<std::size_t>(value.width()) * static_cast<std::size_t>(value.channels()));
+  } else if constexpr (std::is_same_v<T, wick::mask>) {
+    add_value(to, value.pixels());
+  } else if constexpr (std::is_same_v<T, wick::boxes>) {
+    add_value(to, value.xyxy);
+    add_value(to, value.labels);
+    add_value(to, value.visible);
   } else if constexpr (std::is_same_v<T, wick::memory_view>) {
     to.append(reinterpret_cast<const char*>(value.data()),
               static_cast<std::size_t>(value.extents().count()) * wick::detail::size_of(value.type()));
@@ -357,6 +414,19 @@ template <class T>
 void add_row(std::string& to, const T& batch, std::size_t row) {
   if constexpr (std::is_same_v<T, wick::array>) {
     add_elements(to, batch, row);
+  } else if constexpr (tensor<T>) {
+    const auto one = batch.select(0, static_cast<std::int64_t>(row)).contiguous();
+    to.append(static_cast<const char*>(one.data_ptr()), one.nbytes());
+  } else if constexpr (padded_tensors<T>) {
+    const std::int64_t length = batch.lengths.template data_ptr<std::int64_t>()[row];
+    add_raw(to, length);
+    const auto one = batch.values.select(0, static_cast<std::int64_t>(row)).narrow(0, 0, length).contiguous();
+    to.append(static_cast<const char*>(one.data_ptr()), one.nbytes());
+  } else if constexpr (jagged_tensors<T>) {
+    const std::int64_t* ends = batch.offsets.template data_ptr<std::int64_t>() + row;
+    add_raw(to, ends[1] - ends[0]);
+    const auto own = batch.values.narrow(0, ends[0], ends[1] - ends[0]).contiguous();
+    to.append(static_cast<const char*>(own.data_ptr()), own.nbytes());
   } else if constexpr (requires { batch.values, batch.lengths; }) {
     std::int64_t length = 0;
     std::memcpy(&length, batch.lengths.data() + row * sizeof length, sizeof length);
@@ -380,6 +450,8 @@ template <class T>
 std::size_t rows_of(const T& batch) {
   if constexpr (std::is_same_v<T, wick::array>) {
     return static_cast<std::size_t>(batch.extents()[0]);
+  } else if constexpr (tensor<T>) {
+    return static_cast<std::size_t>(batch.size(0));
   } else if constexpr (requires { batch.values, batch.lengths; }) {
     return rows_of(batch.lengths);
   } else if constexpr (requires { batch.values, batch.offsets; }) {
@@ -547,9 +619,30 @@ struct plain_loop<wick::pipeline<Source, S...>> {
 
 // ---- what a loader delivers ----
 
+/// Rows of several samples: two entries, for the rows, and for what a sample has once.
+template <class Batch>
+void collect_packed(epoch_of& out, const Batch& batch) {
+  out.batches.emplace_back();
+  for (std::size_t r = 0; r < rows_of(batch.segments); ++r) {
+    std::string row;
+    add_row(row, batch.segments, r);
+    add_row(row, batch.positions, r);
+    add_row(row, batch.values.data, r);
+    out.batches.back().push_back(std::move(row));
+  }
+  out.batches.emplace_back();
+  for (std::size_t r = 0; r < rows_of(batch.values.target); ++r) {
+    std::string row;
+    add_row(row, batch.values.target, r);
+    out.batches.back().push_back(std::move(row));
+  }
+}
+
 template <class Batch, bool Batched>
 void collect(epoch_of& out, const Batch& batch) {
-  if constexpr (!Batched) {
+  if constexpr (requires { batch.cu_seqlens; }) {
+    collect_packed(out, batch);
+  } else if constexpr (!Batched) {
     if (out.batches.empty()) out.batches.emplace_back();
     std::string row;
     add_value(row, batch);
@@ -592,6 +685,23 @@ class trial {
       compare(p, make, wick::cache_in_memory(), "cache_in_memory()");
       if constexpr (OnDisk)
         compare(p, make, wick::cache_on_disk((dir / "cache").string()), "cache_on_disk()");
+    }
+  }
+
+  /// For what the plain loop can't do: others of the epoch, and batches that the samples' lengths make. All
+  /// loaders must agree with one of one worker, one rank, and no cache. What that one delivers must be the
+  /// samples of the plain loop over `plain(params)`, in any order; nothing is compared where it gives void.
+  template <bool OnDisk, class Make, class Plain>
+  void agree(Make make, Plain plain) {
+    for (unsigned round = 0; round < rounds_; ++round) {
+      const wick_test::temp_dir dir;
+      params p = drawn(round);
+      p.folder = (dir / "data").string();
+      now_ = p.text();
+      compare_loaders(p, make, plain, same{}, "no cache");
+      compare_loaders(p, make, plain, wick::cache_in_memory(), "cache_in_memory()");
+      if constexpr (OnDisk)
+        compare_loaders(p, make, plain, wick::cache_on_disk((dir / "cache").string()), "cache_on_disk()");
     }
   }
 
@@ -684,6 +794,101 @@ class trial {
       }
     }
   }
+  template <class Loader>
+  static std::optional<epoch_of> delivered(Loader& l, std::uint64_t epoch) {
+    epoch_of out;
+    try {
+      for (auto& batch : l.epoch(epoch)) collect<std::remove_cvref_t<decltype(batch)>, true>(out, batch);
+    } catch (const wick::error&) {
+      return std::nullopt;
+    }
+    out.failures = failures_of(l, epoch);
+    return out;
+  }
+  template <class Make, class Plain, class Cache>
+  void compare_loaders(const params& p, const Make& make, const Plain& plain, Cache cache,
+                       const std::string& with_cache) {
+    const auto options = [&](std::size_t workers) {
+      wick::loader_options out{.seed = p.seed, .workers = workers, .on_error = wick::on_error::skip};
+      out.prefetch = 1 + below(4);
+      return out;
+    };
+    wick::loader first(make(p, wick::shard(0, 1), same{}), options(1));
+    const std::uint64_t batches = first.batches();
+    std::vector<epoch_of> expected;
+    for (const std::uint64_t e : {p.epoch, p.epoch + 1}) {
+      std::optional<epoch_of> one = delivered(first, e);
+      if (!one) return;  // no sample was kept
+      expected.push_back(std::move(*one));
+    }
+    if constexpr (!std::is_void_v<decltype(plain(p))>) same_samples(p, plain(p), expected);
+    const std::uint64_t middle = below(batches + 1);
+    for (const std::size_t workers : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+      const std::string where =
+          with_cache + ", " + std::to_string(workers) + " workers, " + std::to_string(p.ranks) + " ranks";
+      std::vector<epoch_of> got(2), resumed(1);
+      for (std::uint64_t rank = 0; rank < p.ranks; ++rank) {
+        wick::loader l(make(p, wick::shard(rank, p.ranks), cache), options(workers));
+        if (l.batches() != batches) fail(where + ": other batches() than on one rank");
+        for (std::size_t i = 0; i < 2; ++i) add_rank(got[i], delivered(l, p.epoch + i), where);
+        wick::loader stopped(make(p, wick::shard(rank, p.ranks), cache), options(workers));
+        std::uint64_t taken = 0;
+        stopped.epoch(p.epoch);
+        std::vector<std::byte> state = stopped.state();
+        for ([[maybe_unused]] auto& batch : stopped.epoch(p.epoch)) {
+          if (taken == middle) break;
+          if (++taken == middle) state = stopped.state();
+        }
+        wick::loader again(make(p, wick::shard(rank, p.ranks), cache), options(workers == 1 ? 4 : 1));
+        again.load_state(state);
+        if (again.current_epoch() != p.epoch + (middle == batches ? 1 : 0))
+          fail(where + ": resumed in another epoch");
+        add_rank(resumed[0], delivered(again, again.current_epoch()), where);
+      }
+      for (std::size_t i = 0; i < 2; ++i) {
+        same_epochs(got[i], expected[i], where + ", epoch " + std::to_string(p.epoch + i), 0);
+        for (epoch_of* e : {&got[i], &expected[i]}) {
+          std::sort(e->failures.begin(), e->failures.end());
+          e->failures.erase(std::unique(e->failures.begin(), e->failures.end()), e->failures.end());
+        }
+        if (got[i].failures != expected[i].failures)
+          fail(where + ": the failure log has " + joined_text(got[i].failures) + " where it should have " +
+               joined_text(expected[i].failures));
+      }
+      const std::uint64_t entries = batches == 0 ? 1 : expected[0].batches.size() / batches;
+      const bool at_end = middle == batches;
+      same_epochs(resumed[0], expected[at_end ? 1 : 0],
+                  where + ", resumed at batch " + std::to_string(middle), at_end ? 0 : middle * entries);
+    }
+  }
+  /// The rows of a batch of all ranks are those of the batch of one.
+  void add_rank(epoch_of& to, std::optional<epoch_of> of, const std::string& where) const {
+    if (!of) fail(where + ": an epoch failed that has samples on one rank");
+    to.batches.resize(std::max(to.batches.size(), of->batches.size()));
+    for (std::size_t b = 0; b < of->batches.size(); ++b)
+      for (std::string& row : of->batches[b]) to.batches[b].push_back(std::move(row));
+    to.failures.insert(to.failures.end(), of->failures.begin(), of->failures.end());
+  }
+  template <class Pipeline>
+  void same_samples(const params& p, Pipeline plain, const std::vector<epoch_of>& expected) {
+    params whole = p;
+    whole.drop_last = whole.pad_last = false;
+    plain_loop<Pipeline> loop{plain, &executor_};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const epoch_of should = loop.run(whole, p.epoch + i, 0, 1);
+      rows wanted, got;
+      for (const rows& b : should.batches) wanted.insert(wanted.end(), b.begin(), b.end());
+      for (const rows& b : expected[i].batches) got.insert(got.end(), b.begin(), b.end());
+      std::sort(wanted.begin(), wanted.end());
+      std::sort(got.begin(), got.end());
+      if (got != wanted)
+        fail("epoch " + std::to_string(p.epoch + i) + ": its " + std::to_string(got.size()) +
+             " samples aren't the " + std::to_string(wanted.size()) + " of the plain loop");
+      if (should.failures.size() != expected[i].failures.size())
+        fail("epoch " + std::to_string(p.epoch + i) + ": " + std::to_string(expected[i].failures.size()) +
+             " failures where there should be " + std::to_string(should.failures.size()));
+    }
+  }
   template <class Pipeline>
   struct reference_type_of;
   template <class Source, class... S>
@@ -694,6 +899,7 @@ class trial {
   static std::vector<std::string> names_of(const Pipeline& p) {
     std::vector<std::string> out;
     std::apply([&](const auto&... s) { (out.emplace_back(wick::detail::stage_name(s)), ...); }, p.stages);
+    out.emplace_back("loader");  // what is decoded behind all stages
     return out;
   }
   /// The plain loop has numbers of stages, the log has their names.
