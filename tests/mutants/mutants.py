@@ -7,7 +7,7 @@ Works on a copy of what git tracks, in build/mutants. A mutant is a file, what s
 the tests of which one at least must fail then: a test that fails without a mutant, and a mutant that no test finds, are
 failures. The tests of the table are run once unbroken, first.
 
---only TEXT  those whose names contain it
+--only TEXT  those whose name, or whose test's name, contains it
 --list       print their names
 --check      only see that each finds what it would change, once
 """
@@ -324,12 +324,12 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    chosen = [m for m in MUTANTS if arguments.only in m[0]]
+    chosen = [m for m in MUTANTS if arguments.only in m[0] or arguments.only in m[5]]
     if arguments.list:
         print("\n".join(m[0] for m in chosen))
         return
     if not chosen:
-        sys.exit(f"mutants: none has {arguments.only!r} in its name")
+        sys.exit(f"mutants: none has {arguments.only!r} in its name or its test")
     if arguments.check:
         lost = [m for m in chosen if (ROOT / m[1]).read_text(encoding="utf-8").count(m[2]) != 1]
         if lost:
