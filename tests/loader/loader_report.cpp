@@ -462,8 +462,33 @@ TEST_CASE("a short run has no verdict: one batch is no 'waiting 100 %'") {
     return l.report();
   };
   CHECK(contains(some(1).to_string(), "Too early to tell: 1 iteration measured, a verdict needs 30.\n"));
-  CHECK(contains(some(29).advice(), "Too early to tell: 29 iterations"));
+  CHECK(contains(some(28).advice(), "Too early to tell: 28 iterations"));
   CHECK_FALSE(contains(l.report().to_string(), "Bottleneck"));
+}
+
+TEST_CASE("epochs of few batches have a verdict as soon as reports add up to 30 iterations") {
+  wick::loader l(numbers{120} | wick::map("toil", toil) | wick::array_batch(10), {.workers = 2});
+  for (int round = 0; round < 3; ++round) {
+    for (int epoch = 1; epoch <= 3; ++epoch) {
+      for ([[maybe_unused]] auto& batch : l.epoch(0)) pass_time(0.0002);
+      const wick::report r = l.report();
+      CHECK(r.iterations == 12);  // of this epoch alone, as all figures but the verdict
+      CHECK(r.batches == 12);
+      CHECK(r.samples == 120);
+      if (epoch < 3) {
+        CHECK(contains(r.advice(), "Too early to tell: 12 iterations"));
+        CHECK_FALSE(r.since_verdict);
+        continue;
+      }
+      REQUIRE(r.since_verdict);
+      CHECK(r.since_verdict->iterations == 36);
+      CHECK(r.since_verdict->samples == 360);
+      CHECK(r.since_verdict->taking > r.taking);
+      CHECK(r.since_verdict->worked > r.worked);
+      CHECK(r.advice() == "Of the last 36 iterations: " + r.since_verdict->advice());
+      CHECK(contains(r.to_string(), "Of the last 36 iterations: Bottleneck: "));
+    }
+  }
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -124,6 +125,9 @@ struct report {
   std::vector<std::string> notes;                ///< what to do beside, a line each
   std::vector<detail::timeline_piece> timeline;  ///< all iterations, in 256 pieces at most
   detail::measured_load load;                    ///< what predict() reckons with
+  /// Where this report has fewer than 30 iterations, and those since the last verdict have 30 together: all
+  /// since that verdict. advice() is of this then.
+  std::shared_ptr<const report> since_verdict;
 
   /// Seconds of work in all stages, summed over workers.
   double busy() const noexcept;
@@ -143,7 +147,8 @@ struct report {
   prediction predict(const what_if& changed) const;
 
   /// The bottleneck, and what removing it gives, in a few sentences. It is the change with the largest
-  /// prediction; the training step where none gives 5 %. Below 30 iterations it is too early to tell.
+  /// prediction; the training step where none gives 5 %. A verdict needs 30 iterations: reports with fewer
+  /// are counted together until they have as many.
   std::string advice() const;
   /// All of it as text of at most 80 columns, advice() first, a line a stage: what `std::cout <<
   /// train.report()` prints.

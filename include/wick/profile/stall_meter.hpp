@@ -40,6 +40,7 @@ class stall_meter {
   /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones
   /// don't move it.
   double median() const noexcept;
+  void add(const stall_meter& other) noexcept;
   void reset() noexcept;
 
  private:

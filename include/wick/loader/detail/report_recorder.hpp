@@ -67,7 +67,7 @@ class report_recorder {
     if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
-  void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
+  void helped(std::uint64_t begun_at) noexcept { counted_.helped_ticks += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
   /// Whether look() is wanted for the batch that came.
   bool looks() const noexcept { return timeline_.wants_depths(came_) || (trace_ && trace_->follows_batch()); }
@@ -79,7 +79,8 @@ class report_recorder {
   void stop_trace() noexcept;
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
-  /// All since it was called last. `names`: of the stages.
+  /// All since it was called last; where that is too little for a verdict, also all since the last report
+  /// that had one. `names`: of the stages.
   report close(const subject& of, const std::vector<std::string>& names, const failure_log& failures);
 
  private:
@@ -93,6 +94,25 @@ class report_recorder {
     std::vector<std::uint64_t> worker_ticks;
 
     void add(const usage& until, const usage& since);
+    void add(const usage& other);
+  };
+  /// The counts at the moment of a report.
+  struct snapshot {
+    std::vector<stage_clocks::sum> clocks;
+    std::uint64_t first = now_ticks();
+    std::uint64_t taken = 0, samples = 0, failures = 0;
+    std::vector<error_count> outcomes;
+  };
+  /// The counts between two reports, which may have others between them.
+  struct period {
+    snapshot begin;
+    stall_meter stalls;
+    usage used;
+    std::uint64_t helped_ticks = 0;
+    std::uint64_t step_ticks = 0, step_nanoseconds = 0, step_delay = 0;  // of steps that were probed
+
+    void add(const period& next);
+    void restart(const snapshot& at);
   };
   usage usage_of(const subject& of) const;
   /// Rows of one name get numbers. Failures are known by the name: they stand in the first of them.
@@ -102,45 +122,41 @@ class report_recorder {
     if (probes_) end_probe();
     if (!std::exchange(in_step_, false)) return;
     const std::uint64_t now = now_ticks();
-    stalls_.iteration(waited_, now - begun_);
+    counted_.stalls.iteration(waited_, now - begun_);
     timeline_.iteration(begun_, waited_, now - begun_);
     begun_ = now;
   }
   void begin_probe() noexcept;
   void end_probe() noexcept;
+  /// Of `p`, which ends now. `last`: when the last of the figures was read.
+  report report_of(const period& p, const snapshot& now, std::uint64_t last, const subject& of,
+                   const std::vector<std::string>& names);
   /// `row_of`: of each of the report's stages.
-  void measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
-               const std::vector<stage_clocks::sum>& since, double tick) const;
+  static void measure(const period& p, const subject& of, report& r, const std::vector<std::size_t>& row_of,
+                      const std::vector<stage_clocks::sum>& since, double tick);
 
   owned<trace_file> trace_;
   std::string trace_note_;  // of the one that has ended
-  stall_meter stalls_;
   report_timeline timeline_;
   std::uint64_t depths_every_ = 0;        // ticks
   std::uint64_t begun_ = 0, waited_ = 0;  // of the iteration that is under way
   std::uint64_t came_ = 0;                // the batch before it
   bool first_ = true;                     // of an epoch
   bool in_step_ = false;
-  std::uint64_t helped_ticks_ = 0;  // since the last report
   std::uint64_t taken_ = 0, samples_ = 0;
 
   // The processor time of steps, of some of them.
   bool probes_ = false;
   std::uint64_t next_probe_ = 0, probed_at_ = 0, probe_cost_ = 0;
-  std::uint64_t step_ticks_ = 0, step_nanoseconds_ = 0, step_delay_ = 0;  // since the last report
   thread_usage at_step_;
   std::uint64_t delay_at_step_ = 0;
   ::pthread_t step_thread_{};
 
   tick_scale scale_;
   bool taking_ = false;
-  usage since_, used_;  // when taking began or was last reported; in all since the last report
-  struct snapshot {
-    std::vector<stage_clocks::sum> clocks;
-    std::uint64_t first = now_ticks();
-    std::uint64_t taken = 0, samples = 0, failures = 0;
-    std::vector<error_count> outcomes;
-  } reported_;
+  usage since_;      // when taking began or was last reported
+  period counted_;   // since the last report
+  period unjudged_;  // since the last report that had a verdict, without what counted_ has
 };
 
 }  // namespace wick::detail

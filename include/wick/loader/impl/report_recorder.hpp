@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include <wick/loader/detail/report_recorder.hpp>
 #include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/phases.hpp>
+#include <wick/profile/detail/advice.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/report.hpp>
@@ -45,6 +47,39 @@ void report_recorder::usage::add(const usage& until, const usage& since) {
     worker_seconds[i] += until.worker_seconds[i] - since.worker_seconds[i];
   for (std::size_t i = 0; i < worker_ticks.size(); ++i)
     worker_ticks[i] += until.worker_ticks[i] - since.worker_ticks[i];
+}
+
+void report_recorder::usage::add(const usage& other) {
+  worker_seconds.resize(other.worker_seconds.size());
+  worker_ticks.resize(other.worker_ticks.size());
+  time += other.time;
+  program += other.program;
+  workers += other.workers;
+  io += other.io;
+  io_calls += other.io_calls;
+  own += other.own;
+  others += other.others;
+  idle_samples += other.idle_samples;
+  idle_order += other.idle_order;
+  idle_loop += other.idle_loop;
+  for (std::size_t i = 0; i < worker_seconds.size(); ++i) worker_seconds[i] += other.worker_seconds[i];
+  for (std::size_t i = 0; i < worker_ticks.size(); ++i) worker_ticks[i] += other.worker_ticks[i];
+}
+
+void report_recorder::period::add(const period& next) {
+  if (!next.used.worker_ticks.empty()) used.add(next.used);  // else no epoch was under way
+  stalls.add(next.stalls);
+  helped_ticks += next.helped_ticks;
+  step_ticks += next.step_ticks;
+  step_nanoseconds += next.step_nanoseconds;
+  step_delay += next.step_delay;
+}
+
+void report_recorder::period::restart(const snapshot& at) {
+  begin = at;
+  stalls.reset();
+  used = {};
+  helped_ticks = step_ticks = step_nanoseconds = step_delay = 0;
 }
 
 report_recorder::usage report_recorder::usage_of(const subject& of) const {
@@ -80,7 +115,7 @@ void report_recorder::begin(const subject& of) {
 void report_recorder::end(const subject& of) {
   end_step();
   if (!taking_) return;
-  used_.add(usage_of(of), since_);
+  counted_.used.add(usage_of(of), since_);
   taking_ = false;
 }
 
@@ -100,9 +135,9 @@ void report_recorder::end_probe() noexcept {
   const thread_usage usage = usage_of_this_thread();
   // One that the loop has ended on another thread says nothing.
   if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
-    step_ticks_ += now - probed_at_;
-    step_nanoseconds_ += usage.nanoseconds - at_step_.nanoseconds;
-    step_delay_ += delay_of_this_thread() - delay_at_step_;
+    counted_.step_ticks += now - probed_at_;
+    counted_.step_nanoseconds += usage.nanoseconds - at_step_.nanoseconds;
+    counted_.step_delay += delay_of_this_thread() - delay_at_step_;
   }
   next_probe_ = now + 2000 * probe_cost_;  // a tenth of a percent
 }
@@ -151,54 +186,81 @@ struct probed_share {
 report report_recorder::close(const subject& of, const std::vector<std::string>& names,
                               const failure_log& failures) {
   end_step();
-  const usage now = usage_of(of);
-  if (taking_) used_.add(now, since_);
-  since_ = now;
+  const usage used = usage_of(of);
+  if (taking_) counted_.used.add(used, since_);
+  since_ = used;
+  snapshot now{of.clocks.totals(), used.first, taken_, samples_, failures.total(), failures.counts()};
+  report r = report_of(counted_, now, used.last, of, names);
+  const double tick = scale_.seconds_per_tick();
+  r.timeline = timeline_.take(counted_.begin.first, tick);
+  if (trace_) trace_note_ = trace_->note();
+  if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
+  unjudged_.add(counted_);
+  if (r.iterations < enough_for_verdict && unjudged_.stalls.count() >= enough_for_verdict) {
+    report all = report_of(unjudged_, now, used.last, of, names);
+    for (stage_report& s : all.stages) {
+      for (const stage_report& last : r.stages) {
+        if (last.name != s.name) continue;
+        s.slowest = last.slowest, s.slowest_key = last.slowest_key;
+        s.costliest = last.costliest, s.costliest_key = last.costliest_key;
+      }
+    }
+    r.since_verdict = std::make_shared<const report>(std::move(all));
+  }
+  if (r.iterations >= enough_for_verdict || r.since_verdict) unjudged_.restart(now);
+  counted_.restart(now);
+  return r;
+}
+
+report report_recorder::report_of(const period& counted, const snapshot& now, std::uint64_t last,
+                                  const subject& of, const std::vector<std::string>& names) {
   report r;
   const double tick = scale_.seconds_per_tick();
-  const std::vector<stage_clocks::sum> totals = of.clocks.totals();
-  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
   std::vector<stage_clocks::sum> since;
-  since.reserve(totals.size());
-  for (std::size_t i = 0; i < totals.size(); ++i) since.push_back(totals[i].since(reported_.clocks[i]));
+  since.reserve(now.clocks.size());
+  for (std::size_t i = 0; i < now.clocks.size(); ++i)
+    since.push_back(counted.begin.clocks.empty() ? now.clocks[i]
+                                                 : now.clocks[i].since(counted.begin.clocks[i]));
   const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
-  r.seconds = in_seconds(now.last - reported_.first);
-  r.taking = in_seconds(used_.time);
+  r.seconds = in_seconds(last - counted.begin.first);
+  r.taking = in_seconds(counted.used.time);
   r.workers = of.on.workers();
   r.io_threads = of.on.io().threads();
   r.requests = of.on.reads_at_a_time() - r.io_threads;
   r.cpus = available_cpus();
-  r.batches = taken_ - reported_.taken;
-  r.samples = samples_ - reported_.samples;
-  r.worked = in_seconds(used_.own);
-  r.others = in_seconds(used_.others);
-  r.helped = in_seconds(std::exchange(helped_ticks_, 0));
-  r.io_calls = used_.io_calls;
-  r.worker_processor = used_.workers;
-  r.io_processor = used_.io;
-  r.processor = used_.program;
-  r.idle = {in_seconds(used_.idle_samples), in_seconds(used_.idle_order), in_seconds(used_.idle_loop)};
-  r.failures = failures.total() - reported_.failures;
-  r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
-  r.wait_mean = stalls_.mean();
-  r.wait_median = stalls_.median();
-  r.iterations = stalls_.count();
+  r.batches = now.taken - counted.begin.taken;
+  r.samples = now.samples - counted.begin.samples;
+  r.worked = in_seconds(counted.used.own);
+  r.others = in_seconds(counted.used.others);
+  r.helped = in_seconds(counted.helped_ticks);
+  r.io_calls = counted.used.io_calls;
+  r.worker_processor = counted.used.workers;
+  r.io_processor = counted.used.io;
+  r.processor = counted.used.program;
+  r.idle = {in_seconds(counted.used.idle_samples), in_seconds(counted.used.idle_order),
+            in_seconds(counted.used.idle_loop)};
+  r.failures = now.failures - counted.begin.failures;
+  r.outcomes = outcomes_since(counted.begin.outcomes, now.outcomes);
+  r.wait_mean = counted.stalls.mean();
+  r.wait_median = counted.stalls.median();
+  r.iterations = counted.stalls.count();
   const auto timing = [&](const durations& d, double sum) {
     return timing_report{r.iterations == 0 ? 0 : sum * tick / static_cast<double>(r.iterations),
                          d.quantile(0.5) * tick, d.quantile(0.99) * tick};
   };
-  const auto waited = static_cast<double>(stalls_.waited_ticks()),
-             all = static_cast<double>(stalls_.total_ticks());
-  r.waiting = timing(stalls_.waits(), waited);
-  r.iteration = timing(stalls_.iterations(), all);
-  r.step = timing(stalls_.steps(), all - waited);
-  if (step_ticks_ != 0)
-    r.step_delay = std::min(1.0, seconds_of(step_delay_) / (static_cast<double>(step_ticks_) * tick));
+  const auto waited = static_cast<double>(counted.stalls.waited_ticks()),
+             all = static_cast<double>(counted.stalls.total_ticks());
+  r.waiting = timing(counted.stalls.waits(), waited);
+  r.iteration = timing(counted.stalls.iterations(), all);
+  r.step = timing(counted.stalls.steps(), all - waited);
+  if (counted.step_ticks != 0)
+    r.step_delay =
+        std::min(1.0, seconds_of(counted.step_delay) / (static_cast<double>(counted.step_ticks) * tick));
   r.memory_limit = of.budget.limit();
   r.memory_used = of.budget.used();
   r.memory_peak = of.budget.peak();
-  for (std::size_t i = 0; i < used_.worker_ticks.size(); ++i)
-    r.each_worker.push_back({in_seconds(used_.worker_ticks[i]), used_.worker_seconds[i]});
+  for (std::size_t i = 0; i < counted.used.worker_ticks.size(); ++i)
+    r.each_worker.push_back({in_seconds(counted.used.worker_ticks[i]), counted.used.worker_seconds[i]});
 
   const std::size_t rows = since.size() - 1;  // the last is that of the runs
   double samples = 0, batches = 0;
@@ -287,14 +349,7 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   };
   tell(of.order_row, "order");
   for (std::size_t i = 0; i < names.size(); ++i) tell(i, row_name(names, i));
-  r.timeline = timeline_.take(reported_.first, tick);
-  if (trace_) trace_note_ = trace_->note();
-  if (!trace_note_.empty()) r.notes.push_back(std::exchange(trace_note_, {}));
-  measure(of, r, row_of, since, tick);
-  reported_ = {totals, now.first, taken_, samples_, failures.total(), failures.counts()};
-  stalls_.reset();
-  used_ = {};
-  step_ticks_ = step_nanoseconds_ = step_delay_ = 0;
+  measure(counted, of, r, row_of, since, tick);
   return r;
 }
 
@@ -326,8 +381,9 @@ void without_turns(std::vector<float>& multiples, const stage_report& of) {
     m = static_cast<float>(static_cast<double>(m) * static_cast<double>(multiples.size()) / sum);
 }
 
-void report_recorder::measure(const subject& of, report& r, const std::vector<std::size_t>& row_of,
-                              const std::vector<stage_clocks::sum>& since, double tick) const {
+void report_recorder::measure(const period& counted, const subject& of, report& r,
+                              const std::vector<std::size_t>& row_of,
+                              const std::vector<stage_clocks::sum>& since, double tick) {
   constexpr std::size_t steps = 1000;
   measured_load& load = r.load;
   load_model& m = load.model;
@@ -384,13 +440,14 @@ void report_recorder::measure(const subject& of, report& r, const std::vector<st
     if (s.busy > longest) longest = s.busy, load.batch_stage = s.name;
   }
   load.error = all > 0 ? std::sqrt(errors) / all : 0;
-  const double share =
-      step_ticks_ > 0
-          ? std::clamp(seconds_of(step_nanoseconds_) / (static_cast<double>(step_ticks_) * tick), 0.0, 1.0)
-          : 0;
+  const double share = counted.step_ticks > 0
+                           ? std::clamp(seconds_of(counted.step_nanoseconds) /
+                                            (static_cast<double>(counted.step_ticks) * tick),
+                                        0.0, 1.0)
+                           : 0;
   m.step_work = r.step.mean * share;
   m.step_held = r.step.mean * (1 - share);
-  m.steps.multiples = stalls_.steps().multiples(steps);
+  m.steps.multiples = counted.stalls.steps().multiples(steps);
   const double loop = r.step.mean * static_cast<double>(r.iterations) * share;
   m.other_processors =
       std::max(0.0, (r.processor - r.worker_processor - r.io_processor - r.helped - loop) / r.taking);

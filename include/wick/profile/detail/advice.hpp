@@ -38,6 +38,9 @@ struct diagnosis {
   std::string text;   ///< a sentence or a few
 };
 
+/// Iterations below which it is too early to tell.
+inline constexpr std::uint64_t enough_for_verdict = 30;
+
 diagnosis diagnose(const report& r);
 
 /// Samples a second after a change, as a multiple of those before it, and how sure that is.

@@ -30,9 +30,14 @@ class adviser {
 
   diagnosis find() {
     if (r_.iterations == 0 || r_.load.samples_per_second <= 0) return says("No batch was taken yet.");
-    if (r_.iterations < enough) {
+    if (r_.iterations < enough_for_verdict) {
+      if (r_.since_verdict) {
+        diagnosis d = diagnose(*r_.since_verdict);
+        d.text = "Of the last " + number(r_.since_verdict->iterations, "iteration") + ": " + d.text;
+        return d;
+      }
       return says("Too early to tell: " + number(r_.iterations, "iteration") + " measured, a verdict needs " +
-                  std::to_string(enough) + ".");
+                  std::to_string(enough_for_verdict) + ".");
     }
     if (r_.wait_mean >= worth_it - 1) {  // the model knows neither of these two
       if (r_.processor > 0 && of_processors() >= full && pipeline() < 0.5) return of_others();
@@ -53,9 +58,8 @@ class adviser {
   }
 
  private:
-  static constexpr std::uint64_t enough = 30;  // iterations
-  static constexpr double worth_it = 1.05;     // times the throughput
-  static constexpr double full = 0.85;  // of all processors: what else runs on the machine has the rest
+  static constexpr double worth_it = 1.05;  // times the throughput
+  static constexpr double full = 0.85;      // of all processors: what else runs on the machine has the rest
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   static diagnosis says(std::string text) {

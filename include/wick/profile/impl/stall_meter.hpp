@@ -18,6 +18,16 @@ double stall_meter::median() const noexcept {
   return 0.0;
 }
 
+void stall_meter::add(const stall_meter& other) noexcept {
+  for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
+  count_ += other.count_;
+  waited_ += other.waited_;
+  total_ += other.total_;
+  waits_.add(other.waits_);
+  iterations_.add(other.iterations_);
+  steps_.add(other.steps_);
+}
+
 void stall_meter::reset() noexcept {
   bins_ = {};
   count_ = waited_ = total_ = 0;
