@@ -63,7 +63,7 @@ PLANTED = [
     ("an epoch that was prepared has the order of the one before", ORDERS, "prepared_ = expected_->order(seed_, expected_epoch_);", "prepared_ = expected_->order(seed_, expected_epoch_ - 1);"),
     ("a resume begins one batch late", STANDING, "left = by.batches() - (from ? from->batch : 0);", "left = by.batches() - (from && from->batch + 1 < by.batches() ? from->batch + 1 : 0);"),
     ("a gap is closed by one sample too few", COLUMN, "(to - from) * stride_);", "(to - from - 1) * stride_);"),
-    ("a failure is noted one position on", RUN, "out.position = j.first + slot;", "out.position = j.first + slot + 1;"),
+    ("a failure is noted one position on", RUN, "f.position = c.position();", "f.position = c.position() + 1;"),
     ("the cache in memory gives a neighbor's sample", IN_MEMORY, "cache_->find(c.index(), lane_of(c))", "cache_->find(c.index() & ~std::uint64_t{1}, lane_of(c))"),
     ("the cache on disk gives a neighbor's sample", ON_DISK, "if (!cache_->find(c.index(), where)", "if (!cache_->find(c.index() & ~std::uint64_t{1}, where)"),
 ]

@@ -318,15 +318,32 @@ struct waits {
     co_return std::move(item);
   }
 };
+/// Whether this thread runs plain loops. Their noise comes from a stream of their own, keyed by seed, epoch,
+/// position, and stage, so that a loader that keys its own otherwise differs.
+inline bool& in_plain_loop() {
+  thread_local bool runs = false;
+  return runs;
+}
 struct noise {
-  void operator()(cell& x, wick::context& c) const {
-    x.data[2] += static_cast<float>(c.random().below(1000));
+  template <class Item>
+  void operator()(Item& x, wick::context& c) const {
+    if (in_plain_loop()) {
+      wick::random_stream own(c.seed(), c.epoch(), c.position(), c.stage());
+      add(x, own);
+    } else {
+      add(x, c.random());
+    }
   }
-  void operator()(text& x, wick::context& c) const {
-    for (std::int64_t& v : x.data) v += static_cast<std::int64_t>(c.random().below(3));
+
+ private:
+  static void add(cell& x, wick::random_stream& random) {
+    x.data[2] += static_cast<float>(random.below(1000));
   }
-  void operator()(outer& x, wick::context& c) const {
-    x.first.weight += static_cast<float>(c.random().below(9));
+  static void add(text& x, wick::random_stream& random) {
+    for (std::int64_t& v : x.data) v += static_cast<std::int64_t>(random.below(3));
+  }
+  static void add(outer& x, wick::random_stream& random) {
+    x.first.weight += static_cast<float>(random.below(9));
   }
 };
 struct doubled {
@@ -574,6 +591,7 @@ struct plain_loop<wick::pipeline<Source, S...>> {
   static wick::task<epoch_of> epoch_on_worker(plain_loop* self, const params* given, std::uint64_t epoch,
                                               std::uint64_t rank, std::uint64_t world) {
     co_await self->on->schedule();
+    in_plain_loop() = true;
     const params& with = *given;
     const wick::detail::sample_names names{&self->p.origin, [](const void* source, std::uint64_t index) {
                                              return wick::detail::key_of(*static_cast<const Source*>(source),
@@ -899,7 +917,7 @@ class trial {
   static std::vector<std::string> names_of(const Pipeline& p) {
     std::vector<std::string> out;
     std::apply([&](const auto&... s) { (out.emplace_back(wick::detail::stage_name(s)), ...); }, p.stages);
-    out.emplace_back("loader");  // what is decoded behind all stages
+    out.emplace_back("loader");  // what is decoded after all stages
     return out;
   }
   /// The plain loop has numbers of stages, the log has their names.
