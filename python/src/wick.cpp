@@ -245,7 +245,7 @@ auto ordered(Source&& source, bool shuffle, Rest rest) {
                  : either(source | wick::shard() | std::move(rest));
 }
 
-/// The same, or drawn so that each class comes as often.
+/// The same, or with each class drawn equally often.
 template <class Source, class Rest>
 auto ordered(Source&& source, bool shuffle, bool balanced, Rest rest) {
   using drawn = decltype(source | wick::weighted(std::vector<double>()) | wick::shard() | rest);
@@ -393,7 +393,8 @@ NB_MODULE(_wick, m) {
       "max_pixels"_a = most_pixels,
       "Pictures in a folder a class, as for torchvision's ImageFolder, or \"s3://bucket/train/\": batches of "
       "(images, labels). The transforms must "
-      "bring all pictures to one size. balanced: each class comes as often. extensions=[\".jpg\"]: only such "
+      "bring all pictures to one size. balanced: each class is drawn equally often. extensions=[\".jpg\"]: "
+      "only such "
       "files. allow_empty: a class may have "
       "none. max_pixels: a larger picture is an error. With torchrun's RANK and WORLD_SIZE each rank gets "
       "its share of each "
@@ -417,8 +418,8 @@ NB_MODULE(_wick, m) {
       "folder"_a, "batch"_a = 256, "shuffle"_a = true, "balanced"_a = false, "drop_last"_a = false,
       "extensions"_a = nb::none(), "allow_empty"_a = false,
       "Files of any kind in a folder a class, or \"s3://bucket/train/\": batches are lists of (bytes, "
-      "label). "
-      "extensions=[\".wav\"]: only such files; all by default. balanced: each class comes as often. "
+      "label). extensions=[\".wav\"]: only such files; all by default. balanced: each class is drawn equally "
+      "often. "
       "allow_empty: a class may have none.");
   m.def(
       "class_names",

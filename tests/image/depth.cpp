@@ -99,7 +99,7 @@ scene run(scene s, const Stage& stage, std::uint64_t position) {
   wick::context c = context_at(position);
   return stage(std::move(s), c);
 }
-/// Floats are no pixels of a wick::image.
+/// A wick::image has no pixels of floats.
 std::vector<std::byte> bytes_of(const lazy_image& from) {
   std::vector<std::byte> out(static_cast<std::size_t>(from.extents().count()) *
                              wick::detail::size_of(from.type()));
@@ -179,7 +179,7 @@ TEST_CASE("a border that repeats the image repeats its depth map") {
   CHECK(written(std::get<0>(parts))[0] == some_distances(5, 4)[12]);
 }
 
-TEST_CASE("where nothing of the image comes to lie, a depth map has 0 and a mask its fill") {
+TEST_CASE("a border that a stage of geometry makes is 0 in a depth map, and the fill in a mask") {
   std::tuple<depth, mask> parts{depth(1, 1, {7}), mask(image(1, 1, 1))};
   wick::context c = context_at(0);
   parts = wick::pad(1, {.mask_fill = 255})(std::move(parts), c);

@@ -135,7 +135,7 @@ static_assert(column<packed_columns<std::vector<int>, array_output>, std::vector
 }  // namespace detail
 
 /// As pack(), without Torch: batches of `rows` rows of `length` places, in which samples of std::vector
-/// fields lie one behind the other, as packed<…, array>. After mix(), weighted(), and other orders that give
+/// fields lie one after another, as packed<…, array>. After mix(), weighted(), and other orders that give
 /// other samples in each epoch, rows follow the order, and are planned when their epoch begins. \throws
 /// wick::error
 inline detail::pack_stage<detail::array_output> array_pack(std::size_t rows, std::size_t length,

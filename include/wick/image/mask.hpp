@@ -1,5 +1,5 @@
 /// \file
-/// A mask: a number for each pixel of a picture (its class, a depth), which is never blended; and
+/// A mask: a number for each pixel of a picture (its class), which is never blended; and
 /// decode_mask(), which makes one of bytes.
 #pragma once
 
@@ -20,9 +20,10 @@
 
 namespace wick::inline v0_1 {
 
-/// Numbers of classes, or depths, one a pixel. In a sample it goes along with the picture's crops, resizes,
-/// flips and pads; colors leave it alone. It is decoded when its slot in the batch is known, and batches as
-/// [H, W], of uint8 or int32: `.to(torch::kLong)` on the device makes of it what cross_entropy takes.
+/// Numbers of classes, one a pixel; distances are a wick::depth. In a sample it goes along with the picture's
+/// crops, resizes, flips and pads; colors leave it alone. It is decoded when its slot in the batch is known,
+/// and batches as [H, W], of uint8 or int32: `.to(torch::kLong)` on the device makes of it what cross_entropy
+/// takes.
 class mask {
  public:
   mask() noexcept = default;
@@ -100,9 +101,8 @@ class decode_mask_stage {
 }  // namespace detail
 
 /// Bytes → mask: the numbers that a PNG or GIF with a palette stores, or the levels of a gray PNG, as they
-/// are, of 16 bits with `.type = wick::dtype::int32` (depth in mm). It takes the first part of the sample
-/// that is still bytes: behind decode() that of the mask. \throws wick::error when the bytes are no such
-/// picture
+/// are, of 16 bits with `.type = wick::dtype::int32`. It takes the first part of the sample that is still
+/// bytes: after decode() that of the mask. \throws wick::error when the bytes aren't such a picture
 detail::decode_mask_stage decode_mask(const decode_mask_options& options = {});
 
 }  // namespace wick
