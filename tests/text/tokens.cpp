@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #include <wick/batch/batch.hpp>
 #include <wick/cache/cache_in_memory.hpp>
 #include <wick/cache/cache_on_disk.hpp>
+#include <wick/cache/detail/origin.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
@@ -363,7 +365,7 @@ TEST_CASE("chunks of tokens are kept by both caches, read from files or of a vec
   CHECK(twice(read() | wick::cache_on_disk(folder)) == wanted);  // all of it from the disk
   CHECK(twice(wick::tokens(all) | wick::chunks(7) | wick::cache_in_memory()) == wanted);
 
-  // Filler is kept, too, and a file that changed is read again.
+  // Filler is kept, too.
   const auto documents = [&] {
     return wick::tokens<std::int16_t>(dir / "*.bin") | wick::chunks(7, {.within_documents = 77}) |
            wick::read();
@@ -376,6 +378,23 @@ TEST_CASE("chunks of tokens are kept by both caches, read from files or of a vec
   wick_test::write_file(file, bytes_of(other).substr(202));
   const pairs changed = two_epochs(naive(other, 7, 7));
   CHECK(twice(read() | wick::cache_on_disk(folder)) == changed);
+}
+
+TEST_CASE("a cache on disk tells chunks apart, and those of a file that was written again") {
+  const temp_dir dir;
+  const std::vector<std::uint16_t> all = random_tokens<std::uint16_t>(100);
+  const auto path = dir.write("a.bin", bytes_of(all));
+  const auto origins = [&](std::size_t length) {
+    const auto source = wick::tokens(path) | wick::chunks(length);
+    return std::vector{wick::detail::origin_of(source.at(0)), wick::detail::origin_of(source.at(1))};
+  };
+  const auto before = origins(7);
+  CHECK(before[0] != before[1]);
+  CHECK(origins(7) == before);
+  CHECK(origins(8)[0] != before[0]);
+  fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(10));
+  CHECK(origins(7)[0] != before[0]);
+  CHECK(origins(7)[1] != before[1]);
 }
 
 TEST_CASE("a file that is compressed or in another format isn't taken for tokens, though its size fits") {
