@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "packed_rows.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/sha256.hpp"
@@ -24,6 +25,7 @@
 
 using wick_test::contains;
 using wick_test::message_of;
+using wick_test::rows_of;
 
 namespace {
 
@@ -119,23 +121,6 @@ wick::pack_options padded(wick::too_long long_ones = wick::too_long::fail) {
 }
 
 }  // namespace
-
-/// The rows of a batch as text: values, segments, and positions.
-template <class Batch>
-std::vector<std::string> rows_of(const Batch& b) {
-  std::vector<std::string> out;
-  const std::int64_t length = b.segments.extents()[1];
-  for (std::int64_t r = 0; r < b.segments.extents()[0]; ++r) {
-    std::string row;
-    for (std::int64_t i = r * length; i < (r + 1) * length; ++i) {
-      row += std::to_string(b.values.data.template as<std::int64_t>()[i]) + '/' +
-             std::to_string(b.segments.template as<std::int32_t>()[i]) + '/' +
-             std::to_string(b.positions.template as<std::int32_t>()[i]) + ' ';
-    }
-    out.push_back(std::move(row));
-  }
-  return out;
-}
 
 TEST_CASE("the rows of all ranks are those of one, also where all samples of a rank are left out") {
   const std::vector<std::uint32_t> all{2, 2, 1, 2, 2, 1, 2};

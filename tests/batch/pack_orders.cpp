@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "packed_rows.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include <wick/batch/pack.hpp>
@@ -23,6 +24,7 @@
 
 using wick_test::contains;
 using wick_test::message_of;
+using wick_test::rows_of;
 
 namespace {
 
@@ -63,21 +65,6 @@ struct packed_epoch {
   std::map<std::int64_t, int> times;           // of each target
   std::size_t values = 0, places = 0;
 };
-template <class Batch>
-std::vector<std::string> rows_of(const Batch& b) {
-  std::vector<std::string> out;
-  const std::int64_t length = b.segments.extents()[1];
-  for (std::int64_t r = 0; r < b.segments.extents()[0]; ++r) {
-    std::string text;
-    for (std::int64_t i = r * length; i < (r + 1) * length; ++i) {
-      text += std::to_string(b.values.data.template as<std::int64_t>()[i]) + '/' +
-              std::to_string(b.segments.template as<std::int32_t>()[i]) + '/' +
-              std::to_string(b.positions.template as<std::int32_t>()[i]) + ' ';
-    }
-    out.push_back(std::move(text));
-  }
-  return out;
-}
 template <class Range>
 packed_epoch read(Range&& range) {
   packed_epoch out;
@@ -149,6 +136,25 @@ void check_order(const Make& order) {
 }
 
 }  // namespace
+
+TEST_CASE("rows of samples of one length have them in the order of the epoch") {
+  const texts short_ones{1, std::vector<std::uint32_t>(60, 2)};
+  const auto order = [&] { return wick::from(short_ones) | wick::shuffle() | wick::take(40); };
+  const auto targets = [](auto& loader, std::uint64_t epoch, const auto& target_of) {
+    std::vector<std::int64_t> out;
+    for (auto& b : loader.epoch(epoch)) {
+      const wick::array& t = target_of(b);
+      out.insert(out.end(), t.template as<std::int64_t>(), t.template as<std::int64_t>() + t.extents()[0]);
+    }
+    return out;
+  };
+  wick::loader one_by_one(order() | wick::array_batch(1), {.seed = 5});
+  wick::loader packed(order() | tokenize | wick::array_pack(3, 8), {.seed = 5});
+  for (std::uint64_t e = 0; e < 3; ++e) {
+    CHECK(targets(packed, e, [](auto& b) -> auto& { return b.values.target; }) ==
+          targets(one_by_one, e, [](auto& b) -> auto& { return b.target; }));
+  }
+}
 
 TEST_CASE("rows are packed from a mix, and are the same for any workers, ranks, and resumes") {
   SUBCASE("until the first is exhausted") {
