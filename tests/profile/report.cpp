@@ -246,7 +246,7 @@ TEST_CASE("JSON has the figures of the report, and any name") {
   report r = example();
   r.stages[0].name = "read \"\\\n\xff";
   r.stages[1].slowest_key = "photos/ä.jpg";
-  r.stages[1].in_batch = 13;
+  r.stages[1].deferred = 13;
   r.outcomes = {{"decode", "skipped", 2}};
   r.notes = {"a note"};
   r.wait_mean = std::numeric_limits<double>::infinity();
@@ -260,7 +260,7 @@ TEST_CASE("JSON has the figures of the report, and any name") {
   CHECK(j.at("stages")[1].at("busy") == 14);
   CHECK(j.at("stages")[1].at("slowest_key") == "photos/ä.jpg");
   CHECK(j.at("stages")[1].at("costliest") == 0);
-  CHECK(j.at("stages")[1].at("in_batch") == 13);
+  CHECK(j.at("stages")[1].at("deferred") == 13);
   CHECK(j.at("stages")[1].at("waits").at("memory") == 0);
   CHECK(j.at("outcomes")[0].at("outcome") == "skipped");
   CHECK(j.at("bound").at("text") == r.advice());

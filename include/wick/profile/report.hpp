@@ -42,7 +42,8 @@ struct stage_report {
   std::string slowest_key;              ///< which it was
   double costliest = 0;                 ///< the most processor time of a sample, of those that took long
   std::string costliest_key;            ///< which it was
-  double in_batch = 0;  ///< of busy: what batch() carries out, of a picture's decoding and resizing
+  double deferred = 0;  ///< of busy: what a later stage (a cache, a callable, batch()) carries out of a
+                        ///< picture's decoding and resizing
   waits_report waits;   ///< of blocked
 
   bool of_batches = false;  ///< behind batch()

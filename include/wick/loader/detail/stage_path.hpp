@@ -211,9 +211,10 @@ class stage_path<pipeline<Source, S...>> {
       }
       if constexpr (Timed) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
+      if constexpr (Timed) forget_phases<I>();
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) {
-        clock->mark(I);
+        mark<I>(*clock);
         j.of->note_draws(c);
       }
       pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
@@ -237,14 +238,17 @@ class stage_path<pipeline<Source, S...>> {
     using next_type = typename types::template item<stage + 1>;
     using how = application<stage_type, given>;
 
-    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c, *j));
+    auto came = self->template pass_until<I, stage>(std::move(item), *c, *j);
     c->enter_watched(static_cast<std::uint32_t>(stage));
-    const std::uint64_t begun = now_ticks();
+    forget_phases<stage>();
+    std::uint64_t begun = now_ticks();
+    auto prepared = how::prepare(std::move(came));
     auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
+    begun += note_phases<stage>(j->of->clocks, c->index());
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
-    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &j->of->clocks,
-                                                static_cast<std::uint32_t>(stage), begun, c);
+    timed_await<inner_type, stage_clocks, &note_phases<stage>> timed(
+        static_cast<inner_type&&>(inner), &j->of->clocks, static_cast<std::uint32_t>(stage), begun, c);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none)
@@ -289,6 +293,47 @@ class stage_path<pipeline<Source, S...>> {
     }
   }
 
+  /// Whether stage I may carry out what earlier stages deferred.
+  template <std::size_t I>
+  static constexpr bool carries_out_others() noexcept {
+    for (std::size_t p = 0; p < phase_count; ++p)
+      if (carries_out(static_cast<slot_phase>(p)) < I) return true;
+    return false;
+  }
+  template <std::size_t I>
+  static void forget_phases() noexcept {
+    if constexpr (carries_out_others<I>()) phase_ticks::take();
+  }
+  /// Stage I is over. What it carried out for earlier stages is charged to them.
+  template <std::size_t I>
+  static void mark(stopwatch& clock) noexcept {
+    if constexpr (carries_out_others<I>()) {
+      phase_ticks::values of_others = phase_ticks::take();
+      for (std::size_t p = 0; p < phase_count; ++p)
+        if (carries_out(static_cast<slot_phase>(p)) >= I) of_others[p] = 0;
+      clock.mark(I, of_others, phase_row);
+    } else {
+      clock.mark(I);
+    }
+  }
+  /// The same up to the first wait of a call that may suspend. Returns the ticks that were charged to others.
+  template <std::size_t I>
+  static std::uint64_t note_phases([[maybe_unused]] stage_clocks& clocks,
+                                   [[maybe_unused]] std::uint64_t index) noexcept {
+    std::uint64_t all = 0;
+    if constexpr (carries_out_others<I>()) {
+      stage_clocks::worker& mine = clocks.mine();
+      const phase_ticks::values of_others = phase_ticks::take();
+      for (std::size_t p = 0; p < phase_count; ++p) {
+        if (of_others[p] == 0 || carries_out(static_cast<slot_phase>(p)) >= I) continue;
+        mine.clocks[phase_row + p].worked(0, of_others[p]);
+        mine.records[phase_row + p].took(of_others[p], index);
+        all += of_others[p];
+      }
+    }
+    return all;
+  }
+
   template <std::size_t I, std::size_t End, class Item>
   auto pass_until(Item&& item, context& c, batch_type& j) {
     if constexpr (I == End) {
@@ -298,8 +343,9 @@ class stage_path<pipeline<Source, S...>> {
       stage_clocks::worker& mine = j.of->clocks.mine();
       stopwatch clock(mine, true);
       clock.begin(c, order_row);
+      forget_phases<I>();
       auto next = apply(std::get<I>(stages_), std::move(item), c);
-      clock.mark(I);
+      mark<I>(clock);
       mine.clocks[I].ran(1);
       mine.clocks[I].worked(1, 0);
       if (const std::size_t bytes = c.take_reserved(); bytes != 0)

@@ -336,7 +336,7 @@ report report_recorder::report_of(const period& counted, const snapshot& now, st
       s.busy += part.busy;
       s.processor += part.processor;
       s.held += part.held;
-      s.in_batch += part.busy;
+      s.deferred += part.busy;
       if (part.slowest > s.slowest) s.slowest = part.slowest, s.slowest_key = part.slowest_key;
       if (part.costliest > s.costliest) s.costliest = part.costliest, s.costliest_key = part.costliest_key;
       if (part.busy <= longest) continue;

@@ -26,8 +26,9 @@ decltype(auto) awaiter_in(A& a) {
     return awaiter_of(std::move(a));
 }
 
-/// `Clocks` is as stage_clocks, and outlives the coroutine.
-template <class Inner, class Clocks>
+/// `Clocks` is as stage_clocks, and outlives the coroutine. `NotePhases(clocks, index)` charges decoding that
+/// earlier stages deferred, up to the first wait, to those stages, and returns its ticks.
+template <class Inner, class Clocks, auto NotePhases>
 class timed_await {
  public:
   timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun, context* of) noexcept
@@ -50,7 +51,7 @@ class timed_await {
     // used then.
     Clocks* const clocks = clocks_;
     const std::uint32_t stage = stage_;
-    const std::uint64_t begun = begun_;
+    const std::uint64_t begun = begun_, index = of_->index();
     const bool followed = of_->followed();
     trace_span span;
     if (followed) span = begin_span();
@@ -65,7 +66,7 @@ class timed_await {
     }
     if (suspends) {
       const std::uint64_t worked = now_ticks() - begun;
-      clocks->worked_before_suspending(stage, worked);
+      clocks->worked_before_suspending(stage, worked, NotePhases(*clocks, index));
       span.ended = begun + worked;
       if (followed) clocks->lane().write(span);
     } else {
@@ -87,7 +88,7 @@ class timed_await {
     if (suspended_)
       settle_wait(spent);
     else
-      clocks_->worked(stage_, ended_ - begun_, of_->index());
+      settle_work();
     if (!of_->followed()) return;
     trace_span span = begin_span();
     span.kind = suspended_ ? span_kind::wait : span_kind::work;
@@ -96,6 +97,10 @@ class timed_await {
   }
 
  private:
+  void settle_work() noexcept {
+    const std::uint64_t worked = ended_ - begun_;
+    clocks_->worked(stage_, worked - std::min(worked, NotePhases(*clocks_, of_->index())), of_->index());
+  }
   void settle_wait(activity::times& spent) noexcept {
     std::uint64_t ran = 0;
     if (activity* const doing = of_->doing()) {

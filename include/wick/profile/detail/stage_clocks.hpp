@@ -67,11 +67,12 @@ class stage_clocks {
   /// A run of samples, by its own row of clocks.
   stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
 
-  /// In a stage that suspends: what it worked before. waited() below counts from the beginning.
-  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
+  /// In a stage that suspends: what it worked before, of which `of_others` ticks are other stages'. waited()
+  /// below counts from the beginning.
+  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks, std::uint64_t of_others) noexcept {
     worker& w = mine();
     w.clocks[stage].ran(1);
-    w.clocks[stage].worked(1, ticks);
+    w.clocks[stage].worked(1, ticks - (of_others < ticks ? of_others : ticks));
     w.records[stage].waited(std::uint64_t{0} - ticks);
   }
   /// A stage that waited continues, `ticks` after its beginning; since its first wait it ran for `ran` of

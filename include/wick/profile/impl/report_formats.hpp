@@ -30,7 +30,7 @@ std::string report_json(const stage_report& s) {
   out.add("processor", s.processor).add("held", s.held).add("failed", s.failed).add("bytes", s.bytes);
   out.add("median", s.median).add("p90", s.p90).add("p99", s.p99).add("slowest", s.slowest);
   out.add("slowest_key", s.slowest_key).add("costliest", s.costliest).add("costliest_key", s.costliest_key);
-  out.add("in_batch", s.in_batch).add("of_batches", s.of_batches);
+  out.add("deferred", s.deferred).add("of_batches", s.of_batches);
   return out.raw("waits", waits.text()).text();
 }
 
