@@ -23,7 +23,8 @@
 #   benchmarks each benchmark, run for as short as it can be: that it still builds and runs
 #   valgrind   what decodes and parses, under valgrind
 #   pairs      each pair of public stages compiles, or is refused by its sentence (docs/combinations.md)
-#   random     100 random pipelines of a new seed, compared with a plain loop; WICK_RANDOM_SEED=N repeats one
+#   random     random pipelines of a new seed, compared with a plain loop: 100 in C++, 30 with LibTorch, 3,000 in Python;
+#              WICK_RANDOM_SEED=N repeats them
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
 #   mutants    rules that are broken, one at a time: a test of each must fail
 #   stress     the stress program for 30 minutes each: plain, under ThreadSanitizer, and under AddressSanitizer
@@ -60,7 +61,7 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     style) echo "structure format spelling tidy" ;;
     benchmarks) echo "$build torch data venv python tbb uring pillow" ;;
     ports) echo "$build torch data ed" ;;
-    default | headers | consumers | release | mutants | pairs) echo "$build torch data venv python" ;;
+    default | headers | consumers | release | mutants | pairs | random) echo "$build torch data venv python" ;;
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
@@ -91,9 +92,12 @@ part_pairs() { wick_build_preset default wick_core && wick_test_preset default -
 part_random() {
   local seed=${WICK_RANDOM_SEED:-$(date +%Y%m%d)}
   wick_say "random pipelines of seed $seed; WICK_RANDOM_SEED=$seed repeats them"
-  wick_configure_options=(-D "WICK_RANDOM_SEED=$seed" -D WICK_RANDOM_PROGRAMS=100)
-  wick_build_preset debug wick_random_pipelines || return
+  wick_configure_options=(-D "WICK_RANDOM_SEED=$seed" -D WICK_RANDOM_PROGRAMS=100 -D WICK_RANDOM_TORCH_PROGRAMS=30)
+  wick_build_preset debug wick_random_pipelines wick_random_pipelines_torch _wick || return
   wick_step random build/debug/tests/random_pipelines/wick_random_pipelines --seed "$seed" --rounds 40
+  wick_step random-torch build/debug/tests/random_pipelines/wick_random_pipelines_torch --seed "$seed" --rounds 40
+  wick_step random-python env PYTHONPATH="$PWD/build/debug/tests/python" \
+    "$wick_python_venv/bin/python3" tests/python/random_pipelines.py --seed "$seed" --count 3000
 }
 
 part_mutants() { wick_step mutants python3 tests/mutants/mutants.py; }

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Writes random pipelines as C++ programs: generate.py --seed S --count N FOLDER
+"""Writes random pipelines as C++ programs: generate.py --seed S --count N [--features lmdb,curl,arrow,torch] FOLDER
 
 Each file has one pipeline of three to eight stages from the grammar below, and registers it; main.cpp draws parameters,
-runs each on a loader in many ways, and compares it with a plain loop (reference.hpp). The same seed gives the same files.
+runs each on a loader in many ways, and compares it with a plain loop (reference.hpp). The same seed and features give the
+same files. With torch, batches are tensors.
 """
 
 import argparse
 import random
+import re
 from pathlib import Path
 
 # Sources by the items that they give, and the stages from the source to that item.
@@ -43,6 +45,21 @@ SOURCES = {
         ("idx_files(p)", []),
     ],
 }
+# Those that need a library: outside.hpp, torch_stages.hpp.
+OPTIONAL = {
+    "lmdb": {"text": [("text_database(p)", ["read()", "parse_line{}"])]},
+    "curl": {
+        "text": [("served_texts(p)", ["read()", "parse_line{}"])],
+        "cell": [("served_cells(p)", ["read()", "decode_struct<bytes_of_cell>()", "to_cell"])],
+        "photo": [("served_photos(p)", ["read()", "decode()", "to_photo"]), ("served_shard(p)", ["read()", "png_of", "decode()", "to_photo"])],
+    },
+    "arrow": {"cell": [("table_rows(p)", ["read()", "cell_of_row"])]},
+    "torch": {
+        "array": [("rows_of_tensors(p)", []), ("strided_rows(p)", []), ("tensor_windows(p)", [])],
+        "tensor": [("examples(p)", ["read()"]), ("cells{p.samples}", ["to_tensor"]), ("cell_records(p)", ["read()", "decode_struct<bytes_of_cell>()", "to_cell", "to_tensor"])],
+    },
+}
+MEMORY_ONLY = {"examples(p)"}  # a data set of one's own, of which a cache on disk can't see that it has changed
 # Stages that draw nothing, which may stand before a cache, and those that draw.
 FIXED = {
     "any": ["fails{p.damaged}", "filter(keeps{p.filtered})", "waits{p.damaged}",
@@ -76,7 +93,11 @@ BATCHES = {
     "boxed": ["group(p.batch, p.batching())", ""],
     "tokens": ["array_batch(p.batch, p.batching())"],
     "array": ["array_batch(p.batch, p.batching())"],
+    "tensor": ["array_batch(p.batch, p.batching())"],
 }
+# Behind batches whose rows are all of one shape; those of tensors.
+BEHIND = ["marked{}", "same{}", "waits{0}"]
+BEHIND_TENSORS = ["squared", "same{}", "waits{0}", "pin()", "pin() | transfer(torch::kCUDA)"]
 ORDERS = ["shuffle()", "shuffle_once(9)", "take(p.take)", "skip(p.skip)", "repeat(2)", "block_shuffle(3, 7)",
           "subset(every_second(p.samples))"]
 
@@ -90,14 +111,15 @@ def some(draw, among, most):
     return [draw.choice(among) for _ in range(draw.randint(0, most))]
 
 
-def program(draw):
+def program(draw, features):
     """The call that runs it, and its text."""
     kind = draw.random()
     if kind < 0.1:
         return with_others(draw)
     if kind < 0.25:
         return by_lengths(draw)
-    world = draw.choice(["cell", "cell", "text", "text", "photo", "photo", "scene", "boxed", "outer", "tokens", "array"])
+    worlds = ["cell", "cell", "text", "text", "photo", "photo", "scene", "boxed", "outer", "tokens", "array"]
+    world = draw.choice(worlds + ["array", "tensor", "tensor"] if "torch" in features else worlds)
     source, stages = draw.choice(SOURCES[world])
     orders = []
     if draw.random() < 0.15:
@@ -109,8 +131,11 @@ def program(draw):
     if world in LAST:
         after.append(draw.choice(LAST[world]))
     batch = draw.choice(BATCHES[world])
+    if "array_batch" in batch and "ragged" not in batch and draw.random() < 0.3:
+        batch += " | " + draw.choice(BEHIND_TENSORS if "torch" in features else BEHIND)
     text = " | ".join([source] + orders + ["shard"] + fixed + ["cache"] + after + ([batch] if batch else []))
-    return f"t.run<{'false' if world == 'array' else 'true'}>({made(text)});", text
+    on_disk = world != "array" and source not in MEMORY_ONLY
+    return f"t.run<{'true' if on_disk else 'false'}>({made(text)});", text
 
 
 def with_others(draw):
@@ -128,7 +153,7 @@ def by_lengths(draw):
     shuffled = ["shuffle()"] if draw.random() < 0.7 else []
     fixed = stages + some(draw, FIXED["any"] + FIXED["text"], 1)
     after = some(draw, FIXED["any"] + FIXED["text"], 1)
-    plain = " | ".join([source] + keep + fixed + after)
+    plain = " | ".join([f"from({source})"] + keep + fixed + after)
     if draw.random() < 0.5:
         shuffled.append(draw.choice(["bucket({.lengths = lengths_of_texts(p)})", "bucket({.tokens = 12, .lengths = lengths_of_texts(p)})"]))
         batch = draw.choice(["array_batch(p.batch, {.ragged = pad_with(-1)})", "array_batch(p.batch, {.ragged = concatenated})", "group(p.batch)"])
@@ -144,9 +169,11 @@ def made(text):
     return f"[]([[maybe_unused]] const params& p, auto shard, auto cache) {{ return {text}; }}"
 
 
-def file_of(number, call, text):
+def file_of(number, call, text, features):
+    if "torch" in features:
+        call, text = (re.sub(r"\barray_(batch|pack)\(", r"\1(", t) for t in (call, text))
     return f"""// Written by generate.py.
-#include "stages.hpp"
+#include "{'torch_stages' if 'torch' in features else 'stages'}.hpp"
 
 namespace {{
 
@@ -168,12 +195,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--features", default="", help="of lmdb, curl, arrow, torch: what this build has")
     parser.add_argument("folder", type=Path)
     args = parser.parse_args()
+    features = [f for f in args.features.split(",") if f]
+    for feature in features:
+        for world, sources in OPTIONAL[feature].items():
+            SOURCES.setdefault(world, []).extend(sources)
     args.folder.mkdir(parents=True, exist_ok=True)
     for number in range(args.count):
         file = args.folder / f"program_{number}.cpp"
-        code = file_of(number, *program(random.Random(f"{args.seed} {number}")))
+        code = file_of(number, *program(random.Random(f"{args.seed} {number}"), features), features)
         if not file.exists() or file.read_text(encoding="utf-8") != code:
             file.write_text(code, encoding="utf-8")
 

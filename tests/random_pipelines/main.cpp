@@ -7,9 +7,13 @@
 #include <string>
 #include <string_view>
 
+#define DOCTEST_CONFIG_IMPLEMENT
 #include "reference.hpp"
+#include "support/doctest.hpp"
 
 int main(int argc, char** argv) {
+  doctest::Context asserts;  // of the servers' helpers
+  asserts.setAsDefaultForAssertsOutOfTestCases();
   std::uint64_t seed = 1;
   unsigned rounds = 6;
   std::string only;

@@ -358,6 +358,26 @@ struct with_counter {
     return item;
   }
 };
+/// Behind batch(): the first byte of each element of the arrays.
+struct marked {
+  template <class Batch>
+  Batch operator()(Batch batch) const {
+    mark(batch);
+    return batch;
+  }
+
+ private:
+  template <class T>
+  static void mark(T& x) {
+    if constexpr (std::is_same_v<T, wick::array>) {
+      const std::size_t size = wick::detail::size_of(x.type());
+      for (std::int64_t i = 0; i < x.extents().count(); ++i)
+        x.data()[static_cast<std::size_t>(i) * size] ^= std::byte{1};
+    } else if constexpr (wick::detail::composite<T>) {  // not the keys of with_index()
+      wick::detail::for_each_inside(x, [](auto& each) { mark(each); });
+    }
+  }
+};
 struct joined {
   cell operator()(cell own, std::vector<cell>& others) const {
     for (const cell& o : others) own.data[0] = own.data[0] * 100 + o.data[0];
@@ -543,7 +563,10 @@ struct plain_loop<wick::pipeline<Source, S...>> {
   static wick::task<std::string> through(plain_loop* self, Item item, wick::context* c) {
     c->enter(static_cast<std::uint32_t>(I));
     std::string out;
-    if constexpr (I == types::size) {
+    if constexpr (I == types::size && types::batched) {
+      add_row(out, item, 0);
+      co_return std::move(out);
+    } else if constexpr (I == types::size) {
       const auto whole = wick::detail::materialized<Item>::make(std::move(item));
       add_value(out, whole);
       co_return std::move(out);
@@ -555,8 +578,8 @@ struct plain_loop<wick::pipeline<Source, S...>> {
           std::make_shared<wick::detail::slab_pool>(std::make_shared<wick::detail::host_slab_memory>(), 1));
       one.put(0, std::move(item));
       one.seal(1);
-      const auto batch = one.finish(1);
-      add_row(out, batch, 0);
+      wick::task<std::string> rest = through<I + 1>(self, one.finish(1), c);
+      out = co_await rest;
       co_return std::move(out);
     } else {
       using stage = typename types::template stage_at<I>;
@@ -831,6 +854,18 @@ class trial {
       out.prefetch = 1 + below(4);
       return out;
     };
+    const auto refused = [&](auto in_place_of_cache) {
+      try {
+        const wick::loader l(make(p, wick::shard(0, 1), in_place_of_cache), options(1));
+        return false;
+      } catch (const wick::error&) {  // too few samples for a batch
+        return true;
+      }
+    };
+    if (refused(same{})) {
+      if (!refused(cache)) fail(with_cache + ": isn't refused, as it is without a cache");
+      return;
+    }
     wick::loader first(make(p, wick::shard(0, 1), same{}), options(1));
     const std::uint64_t batches = first.batches();
     std::vector<epoch_of> expected;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "outside.hpp"
 #include "reference.hpp"
 
 namespace random_pipelines {

@@ -107,7 +107,9 @@ inline bool answers(int port) {
 class faulty_server {
  public:
   explicit faulty_server(const temp_dir& folder, int port = free_port())
-      : folder_(folder.path().string()), port_(port) {
+      : faulty_server(folder.path().string(), port) {}
+  explicit faulty_server(std::string folder, int port = free_port())
+      : folder_(std::move(folder)), port_(port) {
     restart();
   }
   /// "http://127.0.0.1:PORT/KIND/NAME".
