@@ -45,15 +45,15 @@ SOURCES = {
     "records<T>": ('records<move>(files("*.bin"))', {"bytes": "read()", "numbers": "read() | decode_struct<move>()"}, "core"),
     "records(framing)": ('records(files("*.bin"), 4, frame{})', {"bytes": "read()"}, "core"),
     "tfrecords": ('tfrecords("*.tfrecord")', {"bytes": "read()"}, "core"),
-    "npy": ('npy("x.npy")', {}, "core"),
-    "safetensors": ('safetensors("x.safetensors", "x")', {}, "core"),
+    "npy": ('npy("x.npy")', {"numbers": ""}, "core"),
+    "safetensors": ('safetensors("x.safetensors", "x")', {"numbers": ""}, "core"),
     "idx": ('idx("images", "labels")', {"image": "to_image()"}, "core"),
     "windows(memory)": ("windows(std::vector<float>(400), {4}, 10)", {"numbers": ""}, "core"),
     "windows(files)": ('windows(files("*.f32"), {.row_bytes = 64}, 10)', {"bytes": "read()", "numbers": "read() | decode_raw<float>({10, 16})"}, "core"),
     "lines": ('lines("*.txt")', {"bytes": "read()", "ragged": "read() | from_text{}"}, "core"),
     "documents": ('documents("*.txt")', {"bytes": "read()", "ragged": "read() | from_text{}"}, "core"),
-    "tokens": ('tokens("*.bin") | chunks(128)', {"bytes": "read()"}, "core"),
-    "tokens with segments": ('tokens("*.bin") | chunks(128, {.segments = 1})', {"bytes": "read()"}, "core"),
+    "tokens": ('tokens("*.bin") | chunks(128)', {"bytes": "read()", "numbers": "read()"}, "core"),
+    "tokens with segments": ('tokens("*.bin") | chunks(128, {.segments = 1})', {"bytes": "read()", "numbers": "read()"}, "core"),
     "replay_buffer": ("replay_buffer<move>(100).samples()", {"numbers": ""}, "core"),
     "concat": ('concat(files("a/*.jpg"), files("b/*.jpg"))', {"bytes": "read()", "image": "read() | decode()"}, "core"),
     "zip": ('zip(files("a/*.jpg"), in_memory(std::vector<std::int64_t>(10)))', {"image": "read() | decode()"}, "core"),
@@ -61,9 +61,9 @@ SOURCES = {
     "lmdb": ('lmdb("train.lmdb")', {"bytes": "read()", "image": "read() | decode()"}, "lmdb"),
     "parquet": ('parquet<row>("*.parquet", {"values", "label"})', {"numbers": "read()"}, "parquet"),
     "remote": ('files("s3://bucket/photos/*.jpg")', {"bytes": "read()", "image": "read() | decode()"}, "curl"),
-    "tensor_dataset": ("tensor_dataset(torch::zeros({10, 3, 8, 8}), torch::zeros({10}))", {}, "torch"),
-    "windows(tensor)": ("windows(torch::zeros({400, 4}), 10)", {}, "torch"),
-    "torch_data": ("torch_data(example_set())", {}, "torch"),
+    "tensor_dataset": ("tensor_dataset(torch::zeros({10, 3, 8, 8}), torch::zeros({10}))", {"numbers": ""}, "torch"),
+    "windows(tensor)": ("windows(torch::zeros({400, 4}), 10)", {"numbers": ""}, "torch"),
+    "torch_data": ("torch_data(example_set())", {"numbers": "read()"}, "torch"),
 }
 BRIDGES = {"bytes": "as_bytes{}", "image": "as_image{}", "parts": "as_parts{}", "numbers": "as_numbers{}", "ragged": "as_ragged{}"}
 
@@ -82,7 +82,7 @@ ORDERS = {
     "shard": "shard(0, 1)",
 }
 
-# name: (expression, takes, gives, whether it stands for its family in sample x sample)
+# name: (expression, takes, gives, whether it stands for its family with sources and other stages of samples)
 SAMPLES = {
     "read": ("read()", "unread", "bytes", True),
     "decode": ("decode()", "bytes", "image", True),
@@ -159,15 +159,20 @@ KINDS = {"source": SOURCES, "order": ORDERS, "sample": SAMPLES, "cache": CACHES,
 # The pairs of kinds, in the order of a pipeline; those of one kind, in both orders. A landing compiles those marked.
 TABLES = [
     ("source", "order", False),
+    ("source", "sample", False),
     ("source", "cache", True),
     ("source", "batch", False),
+    ("source", "device", False),
     ("order", "order", False),
+    ("order", "sample", False),
     ("order", "cache", True),
     ("order", "batch", True),
     ("order", "device", False),
+    ("sample", "sample", False),
     ("sample", "cache", True),
     ("cache", "sample", True),
     ("sample", "batch", False),
+    ("sample", "device", False),
     ("cache", "cache", True),
     ("cache", "batch", True),
     ("cache", "device", True),
@@ -331,13 +336,17 @@ def sentences(messages):
     return out
 
 
-def judge(pairs, tool, jobs, progress):
-    """{pair: None where it compiles, or its sentence}, and the faults."""
+def judge(pairs, tool, jobs, known, alone):
+    """{pair: None where it compiles, or its sentence}, and the faults. `alone`: each refusal is compiled by itself."""
     verdicts, faults, suspects = {}, [], []
-    chunk = 24
+    chunk = 36
     start = printed = time.monotonic()
+    # Those that table.json refuses stand together, so that the others compile once.
+    numbered = list(enumerate(pairs))
+    refused_before = [p for p in numbered if known.get(key(p[1]))]
+    groups = [[p for p in numbered if p not in refused_before], refused_before]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        waiting = [list(enumerate(pairs))[i : i + chunk] for i in range(0, len(pairs), chunk)]
+        waiting = [group[i : i + chunk] for group in groups for i in range(0, len(group), chunk)]
         work, made, done = {}, 0, 0
         while waiting or work:
             while waiting and len(work) < 2 * jobs:
@@ -354,37 +363,49 @@ def judge(pairs, tool, jobs, progress):
             # A compiler says each error once: beside a pair that is refused, another may be refused unseen.
             refused = [p for p in c if p[0] in result or None in result]
             clean = [p for p in c if p not in refused]
-            suspects += [i for i, _ in refused]
+            for i, pair in refused:
+                verdict = None if alone or None in result else one_sentence(result[i])
+                if verdict:
+                    verdicts[i] = verdict
+                else:
+                    suspects.append(i)
             done += len(refused)
             if refused and clean:
                 waiting[:0] = [clean]
                 continue
             done += len(clean)
             verdicts.update((i, None) for i, _ in clean)
-            if progress and time.monotonic() - printed > 5:
+            if time.monotonic() - printed > 5:
                 printed = time.monotonic()
                 rest = (printed - start) / done * (len(pairs) - done)
                 print(f"pairs: {done} of {len(pairs)} compiled, about {rest:.0f} s left", flush=True)
-        # Those that were refused, each by itself: one sentence, and little beside it.
+        # Those whose errors among others aren't one sentence, each by itself.
         work = {pool.submit(tool.diagnose, f"one{i}", [(i, pairs[i][3])]): i for i in suspects}
         for n, each in enumerate(concurrent.futures.as_completed(work)):
             i = work[each]
             messages = [m for all_of in each.result().values() for m in all_of]
             said = sentences(messages)
-            if not messages:
-                verdicts[i] = None
-            elif len(set(said)) == 1:
-                verdicts[i] = said[0]
-                beside = [m for m in messages if "wick: " not in m and "pairs: refused" not in m]
-                if len(beside) > 1:
-                    faults.append(f"{title(pairs[i])}: the compiler says more than the sentence: {beside[0]}")
-            else:
-                verdicts[i] = said[0] if said else "no sentence: " + messages[0]
-                faults.append(f"{title(pairs[i])}: refused by {len(set(said))} sentences: {(said or messages)[:2]}\n    {pairs[i][3]}")
-            if progress and time.monotonic() - printed > 5:
+            verdicts[i] = None
+            if messages:
+                verdicts[i] = one_sentence(messages) or (said[0] if said else "no sentence: " + messages[0])
+                if len(set(said)) != 1:
+                    faults.append(f"{title(pairs[i])}: refused by {len(set(said))} sentences: {(said or messages)[:2]}\n    {pairs[i][3]}")
+                elif not one_sentence(messages):
+                    faults.append(f"{title(pairs[i])}: the compiler says more than the sentence: {beside(messages)[0]}")
+            if time.monotonic() - printed > 5:
                 printed = time.monotonic()
                 print(f"pairs: {n + 1} of {len(suspects)} refusals looked at", flush=True)
     return {key(pairs[i]): verdict for i, verdict in sorted(verdicts.items())}, faults
+
+
+def beside(messages):
+    return [m for m in messages if "wick: " not in m and "pairs: refused" not in m]
+
+
+def one_sentence(messages):
+    """The sentence, where the compiler says one, and at most one line beside it; else None."""
+    said = set(sentences(messages))
+    return said.pop() if len(said) == 1 and len(beside(messages)) <= 1 else None
 
 
 def key(pair):
@@ -489,17 +510,18 @@ def main():
         for p in pairs:
             print(f"{key(p)}\n    {p[3]}")
         return 0
+    before = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
-        found, faults = judge(pairs, compiler([args.compiler] + args.flag, sorted(features), folder), args.jobs, True)
+        found, faults = judge(pairs, compiler([args.compiler] + args.flag, sorted(features), folder), args.jobs, before, not args.landing)
     if args.what == "write":
-        known = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() and (args.only or args.landing) else {}
+        known = dict(before) if args.only or args.landing else {}
         known.update(found)
         order = [key(p) for p in all_pairs({"core", "torch", "parquet", "lmdb", "curl"}, False)]
         known = {k: known[k] for k in order if k in known}
         TABLE.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         PAGE.write_text(page(known), encoding="utf-8")
     else:
-        known = json.loads(TABLE.read_text(encoding="utf-8"))
+        known = before
         for k, verdict in found.items():
             if k not in known:
                 faults.append(f"{k}: not in table.json; run pairs.py write")

@@ -25,24 +25,23 @@ namespace detail {
 
 /// What takes a picture alone, and says so where it meets one with parts.
 struct only_pictures {
-  template <class Item>
-    requires is_of_parts<any_placed, Item>
-  Item operator()(Item item, context&) const {
+  template <class Came, class...>
+  static consteval bool check() {
+    constexpr bool alone = !is_of_parts<any_placed, Came>;
     static_assert(
-        !is_of_parts<any_placed, Item>,
+        alone,
         "wick: five_crop and multi_crop take a picture alone, and the item has a mask, boxes or other "
         "pictures, too; crop these by center_crop or random_crop, or leave them out before");
-    return item;
+    return alone;
   }
 };
 
 class five_crop_stage : public only_pictures {
  public:
   static constexpr stage_traits traits{
-      .name = "five_crop", .has_fingerprint = true, .in_slot = slot_phase::resize};
+      .name = "five_crop", .has_fingerprint = true, .has_check = true, .in_slot = slot_phase::resize};
 
   five_crop_stage(int height, int width);
-  using only_pictures::operator();
   std::array<lazy_image, 5> operator()(lazy_image picture, context&) const;
   std::uint64_t fingerprint() const noexcept;
 
@@ -102,10 +101,9 @@ template <class... Views>
 class multi_crop_stage : public only_pictures {
  public:
   static constexpr stage_traits traits{
-      .name = "multi_crop", .has_fingerprint = true, .in_slot = slot_phase::resize};
+      .name = "multi_crop", .has_fingerprint = true, .has_check = true, .in_slot = slot_phase::resize};
 
   explicit multi_crop_stage(Views... each) : each_(std::move(each)...) {}
-  using only_pictures::operator();
   auto operator()(lazy_image picture, context& c) {
     picture.carry_out();
     if constexpr (sizeof...(Views) == 1)
