@@ -8,7 +8,7 @@ using wick::detail::grain;
 
 namespace {
 
-constexpr std::uint64_t microsecond = 2'500;  // ticks, of a processor as they are
+constexpr std::uint64_t microsecond = 2'500;  // nominal ticks
 
 void learn(grain& p, int runs, std::uint64_t ticks) {
   for (int i = 0; i < runs; ++i) p.learn(1, ticks);
@@ -17,7 +17,7 @@ void learn(grain& p, int runs, std::uint64_t ticks) {
 }  // namespace
 
 TEST_CASE("the consumer may take part in short samples, not in those that are long, all or again and again") {
-  grain p;
+  grain p(wick::detail::nominal_rate);
   learn(p, 100, 2 * microsecond);
   CHECK(p.short_samples());
   p.learn(1, 5'000 * microsecond);  // its thread was without a processor
@@ -44,7 +44,7 @@ TEST_CASE("the consumer may take part in short samples, not in those that are lo
 TEST_CASE(
     "runs are as long as claiming them costs little, and short samples in them are not taken for a long "
     "one") {
-  grain p;
+  grain p(wick::detail::nominal_rate);
   CHECK(p.run_length() == 1);  // nothing is known yet
   for (const std::uint64_t each : {10u, 100u, 1'000u, 10'000u, 1'000'000u}) {
     CAPTURE(each);
@@ -71,7 +71,7 @@ TEST_CASE("runs are as long in seconds whatever the counter's rate, as on 64-bit
     CHECK(in_ticks(100 * nominal_rate + nominal_rate / 2, rate) == 100 * rate + rate / 2);
     for (const std::uint64_t nanoseconds : {100u, 2'000u, 9'000u, 20'000u, 1'000'000u}) {
       CAPTURE(nanoseconds);
-      grain there(rate), here;
+      grain there(rate), here(nominal_rate);
       const auto run = [nanoseconds](grain& g, std::uint64_t of) {
         const std::uint64_t n = g.run_length();
         g.learn(n, n * nanoseconds * (of / 1'000'000) / 1'000);
