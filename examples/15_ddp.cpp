@@ -1,6 +1,6 @@
-// 15: data-parallel training on several ranks, started by torchrun.
+// 15: data-parallel training on several ranks, started by torchrun, srun, or mpirun.
 //
-// Teaches: shard() takes RANK and WORLD_SIZE from torchrun, and gives each rank its slice of each global
+// Teaches: shard() takes rank and world size from the launcher, and gives each rank its slice of each global
 // batch; a checkpoint of rank 0 has model, optimizer and loader, and any number of ranks resumes from it; the
 // ranks' shares of the validation may differ by a sample, as nothing is summed before its end; wick-audit
 // says from deliveries.log whether each sample came once.
@@ -10,8 +10,8 @@
 //
 // FOLDER holds MNIST or Fashion-MNIST as it is distributed. --batch is the global batch; --every how many
 // steps lie between two checkpoints. checkpoint.pt and deliveries.log lie in the current folder. Kill a rank,
-// or all, and start it again with another number of ranks: it resumes behind the checkpoint. Without torchrun
-// it runs on one rank. Two trainings at once on one machine take different STORE_PORTs (29511).
+// or all, and start it again with another number of ranks: it resumes behind the checkpoint. Without a
+// launcher it runs on one rank. Two trainings at once on one machine take different STORE_PORTs (29511).
 //
 // Expected: "resumes in epoch …" when there is a checkpoint; for each epoch a line with loss and accuracy;
 // the report of rank 0, and a line of each other rank that waits for data.

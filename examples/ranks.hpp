@@ -1,4 +1,4 @@
-// The processes of one training, as torchrun starts them, and sums over them. Not a part of wick.
+// The processes of one training, as a launcher starts them, and sums over them. Not a part of wick.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,23 @@
 #ifdef USE_C10D_NCCL
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
+#include <wick/pipeline/ranks.hpp>
 
 class ranks {
  public:
-  /// By RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR; one process where they are not set. The ranks meet at a
-  /// port of rank 0's machine, STORE_PORT: torchrun's own at MASTER_PORT wants LibTorch of torchrun's
-  /// version.
+  /// By the launcher's variables (wick::ranks()) and MASTER_ADDR. The ranks meet at a port of rank 0's
+  /// machine, STORE_PORT: torchrun's own at MASTER_PORT wants LibTorch of torchrun's version.
   ranks() {
-    if (rank_ < 0 || rank_ >= world_)
-      throw std::invalid_argument("RANK is " + std::to_string(rank_) + ", and WORLD_SIZE " +
-                                  std::to_string(world_) + ": ranks count from 0");
-    if (world_ == 1) return;
+    const int own = rank(), all = world();
+    if (all == 1) return;
     c10d::TCPStoreOptions how;
     how.port = static_cast<std::uint16_t>(number("STORE_PORT", 29511));
-    how.isServer = rank_ == 0;
-    how.numWorkers = world_;
+    how.isServer = own == 0;
+    how.numWorkers = all;
     const auto store = c10::make_intrusive<c10d::TCPStore>(text("MASTER_ADDR", "127.0.0.1"), how);
 #ifdef USE_C10D_NCCL
     if (device().is_cuda()) {
-      group_ = std::make_unique<c10d::ProcessGroupNCCL>(store, rank_, world_);
+      group_ = std::make_unique<c10d::ProcessGroupNCCL>(store, own, all);
       return;
     }
 #endif
@@ -48,14 +46,14 @@ class ranks {
     options->devices.push_back(interface.empty()
                                    ? c10d::ProcessGroupGloo::createDefaultDevice()
                                    : c10d::ProcessGroupGloo::createDeviceForInterface(interface));
-    group_ = std::make_unique<c10d::ProcessGroupGloo>(store, rank_, world_, options);
+    group_ = std::make_unique<c10d::ProcessGroupGloo>(store, own, all, options);
   }
 
-  int rank() const { return rank_; }
-  int world() const { return world_; }
+  int rank() const { return static_cast<int>(here_.rank); }
+  int world() const { return static_cast<int>(here_.world); }
   torch::Device device() const {
     if (!torch::cuda::is_available()) return torch::kCPU;
-    return {torch::kCUDA, static_cast<torch::DeviceIndex>(number("LOCAL_RANK", 0))};
+    return {torch::kCUDA, static_cast<torch::DeviceIndex>(here_.local_rank)};
   }
 
   /// Replaces `t` by its sum over the ranks. All ranks call it, in the same order.
@@ -79,7 +77,7 @@ class ranks {
     }
   }
 
-  int rank_ = number("RANK", 0), world_ = number("WORLD_SIZE", 1);
+  const wick::process_ranks here_ = wick::ranks();
 #if TORCH_VERSION_MAJOR >= 2
   using group = c10d::Backend;
 #else

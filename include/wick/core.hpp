@@ -31,6 +31,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
+#include <wick/pipeline/ranks.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/with_others.hpp>
 #include <wick/profile/progress.hpp>

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "support/doctest.hpp"
+#include "support/variable.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/filter.hpp>
@@ -29,6 +30,8 @@ using wick::detail::progress_figures;
 using wick::detail::progress_rates;
 using wick::detail::progress_schedule;
 using wick::detail::progress_text;
+
+using wick_test::variable;
 
 namespace {
 
@@ -61,28 +64,6 @@ struct singles {
     ++taken;
     return --left;
   }
-};
-
-/// A variable of the environment, for a scope.
-class variable {
- public:
-  variable(const char* name, const char* value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    set(value);
-  }
-  variable(const variable&) = delete;
-  variable& operator=(const variable&) = delete;
-  ~variable() { set(before_ ? before_->c_str() : nullptr); }
-
- private:
-  void set(const char* value) const {
-    if (value != nullptr)
-      ::setenv(name_, value, 1);
-    else
-      ::unsetenv(name_);
-  }
-  const char* name_;
-  std::optional<std::string> before_;
 };
 
 class file {

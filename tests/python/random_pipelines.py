@@ -180,12 +180,15 @@ def check(draw, program):
     if size < 2:
         return
     shares = []
+    by_argument = draw.random() < 0.5
     for rank in range(2):
-        os.environ.update(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2")
+        given = {"rank": rank, "world_size": 2} if by_argument else {}
+        names = {} if by_argument else {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}
+        os.environ.update(names)
         try:
-            shares.append(delivered(program.loader(draw.choice([1, 2])), 1))
+            shares.append(delivered(program.loader(draw.choice([1, 2]), **given), 1))
         finally:
-            for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"):
+            for name in names:
                 del os.environ[name]
     shares = [[[]] * len(whole[1]) if share is None else share for share in shares]
     assert [a + b for a, b in zip(*shares, strict=True)] == whole[1], "the batches of two ranks aren't those of one"

@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
+#include "support/variable.hpp"
 #include <wick/sampling/order.hpp>
 
 static_assert(wick::order_stage<wick::detail::shuffle_stage>);
@@ -20,33 +19,12 @@ static_assert(wick::order_stage<wick::detail::repeat_stage>);
 
 using wick_test::contains;
 using wick_test::message_of;
+using wick_test::variable;
 
 static_assert(wick::order_stage<wick::detail::shuffle_stage>);
 static_assert(!wick::order_stage<int>);
 
 namespace {
-
-/// A variable of the environment for as long as this lives.
-class variable {
- public:
-  variable(const char* name, const char* value) : name_(name) {
-    if (const char* was = std::getenv(name)) was_ = was;
-    if (value != nullptr)
-      ::setenv(name, value, 1);
-    else
-      ::unsetenv(name);
-  }
-  ~variable() {
-    if (was_)
-      ::setenv(name_, was_->c_str(), 1);
-    else
-      ::unsetenv(name_);
-  }
-
- private:
-  const char* name_;
-  std::optional<std::string> was_;
-};
 
 template <class Stage>
 std::vector<std::uint64_t> order_of(const Stage& stage, std::uint64_t n, std::uint64_t epoch = 0) {

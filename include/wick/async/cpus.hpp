@@ -40,7 +40,4 @@ std::size_t available_cpus();
 /// Bytes: the machine's memory, or less when a control group (v1 or v2, its own or one above it) has a limit.
 std::uint64_t available_memory();
 
-/// How many ranks run on this machine, as torchrun, Open MPI, MPICH, or Slurm says; 1 where none does.
-std::uint64_t local_ranks() noexcept;
-
 }  // namespace wick::detail

@@ -21,7 +21,7 @@ namespace wick::inline v0_1 {
 struct progress_options {
   /// Stands before the figures: "epoch 3". What is no printable UTF-8 in it becomes '?'.
   std::string description = {};
-  /// Of this process: only rank 0 shows anything. -1: what RANK says, as torchrun sets it, else 0.
+  /// Of this process: only rank 0 shows anything. -1: what the launcher says (wick::ranks()), else 0.
   int rank = -1;
   /// Seconds between two updates, at least. 0: 0.1 on a terminal; elsewhere a line after 10 % of the epoch or
   /// 30 s, whichever comes first, but no two within a second.

@@ -88,20 +88,30 @@ namespace wick::inline v0_1::python {
 /// Behind them the function has a loader's options as keywords: seed, workers, io_threads, prefetch, memory,
 /// on_error, failure_log, delivery_log, quarantine, hang_after; tensors ("torch" or "numpy"; by default
 /// "torch" where PyTorch is installed); device, where PyTorch's tensors go ("cpu", "cuda", a torch.device);
-/// and `into`, a dataclass or another callable that each batch is given to.
+/// `into`, a dataclass or another callable that each batch is given to; and rank and world_size, by default
+/// those of torch.distributed if it is initialized, else ranks().
 template <class Make, class... Extra>
 void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&... extra) {
   detail::add_module_types(m);
   [&]<class... A>(std::type_identity<std::tuple<A...>>) {
     m.def(
         name,
-        [make](A... arguments, std::uint64_t seed, std::size_t workers, std::size_t io_threads,
-               std::size_t prefetch, std::size_t memory, const std::string& on_error, const path& failure_log,
-               const path& delivery_log, const std::vector<path>& quarantine, double hang_after,
-               const std::string& tensors, const nanobind::object& device,
-               nanobind::object into) -> detail::python_loader* {
+        [make, name = std::string(name)](
+            A... arguments, std::uint64_t seed, std::size_t workers, std::size_t io_threads,
+            std::size_t prefetch, std::size_t memory, const std::string& on_error, const path& failure_log,
+            const path& delivery_log, const std::vector<path>& quarantine, double hang_after,
+            const std::string& tensors, const nanobind::object& device, nanobind::object into,
+            std::optional<std::uint64_t> rank,
+            std::optional<std::uint64_t> world_size) -> detail::python_loader* {
           detail::python_delivery deliver = detail::delivery_of(tensors, device, std::move(into));
+          deliver.name = name;
+          detail::ranks_scope ranks(detail::ranks_of_python(rank, world_size));
           auto what = make(std::move(arguments)...);
+          deliver.ranks = ranks.taken();
+          deliver.by_argument = rank.has_value();
+          if (rank && !deliver.ranks)
+            throw error(
+                "rank=…, world_size=…: this pipeline has no shard(), which would give a rank its share");
           loader_options options{.seed = seed,
                                  .workers = workers,
                                  .nice = deliver.device != nullptr ? 15 : -1,
@@ -124,7 +134,8 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
         nanobind::arg("failure_log") = path(), nanobind::arg("delivery_log") = path(),
         nanobind::arg("quarantine") = std::vector<path>(), nanobind::arg("hang_after") = 120.0,
         nanobind::arg("tensors") = "auto", nanobind::arg("device") = "cpu",
-        nanobind::arg("into") = nanobind::none(), nanobind::rv_policy::take_ownership);
+        nanobind::arg("into") = nanobind::none(), nanobind::arg("rank") = nanobind::none(),
+        nanobind::arg("world_size") = nanobind::none(), nanobind::rv_policy::take_ownership);
   }(detail::arguments_of<Make>());
 }
 

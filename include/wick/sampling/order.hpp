@@ -94,12 +94,8 @@ struct shard_stage {
 /// The size given to batch() is that of the global batch. \throws wick::error when rank is not below world
 detail::shard_stage shard(std::uint64_t rank, std::uint64_t world);
 
-namespace detail {
-std::uint64_t environment_number(const char* name, std::uint64_t otherwise);
-}  // namespace detail
-
-/// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not
-/// set.
+/// As above, by ranks(): of torchrun, Lightning, srun, or mpirun; one rank without a launcher. \throws
+/// wick::error where a launcher's variables contradict each other
 detail::shard_stage shard();
 
 namespace detail {

@@ -10,6 +10,7 @@
 #include <wick/async/impl/interruption.hpp>
 #include <wick/async/impl/io_pool.hpp>
 #include <wick/async/impl/json_string.hpp>
+#include <wick/async/impl/launch.hpp>
 #include <wick/async/impl/process.hpp>
 #include <wick/async/impl/processor_time.hpp>
 #include <wick/async/impl/single_user.hpp>

@@ -122,16 +122,6 @@ std::uint64_t available_memory() {
   return all;
 }
 
-std::uint64_t local_ranks() noexcept {
-  for (const char* const name :
-       {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}) {
-    const char* const text = std::getenv(name);
-    const long long ranks = text == nullptr ? 0 : std::strtoll(text, nullptr, 10);
-    if (ranks > 0) return static_cast<std::uint64_t>(ranks);
-  }
-  return 1;
-}
-
 std::size_t available_cpus() {
   std::size_t n = allowed_cpus().size();
   if (n == 0) n = std::thread::hardware_concurrency();

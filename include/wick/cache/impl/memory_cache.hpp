@@ -10,6 +10,7 @@
 #include <string>
 
 #include <wick/async/cpus.hpp>
+#include <wick/async/detail/launch.hpp>
 #include <wick/async/detail/owned.hpp>
 #include <wick/cache/detail/memory_cache.hpp>
 

@@ -8,6 +8,7 @@
 #include <wick/pipeline/impl/error.hpp>
 #include <wick/pipeline/impl/names.hpp>
 #include <wick/pipeline/impl/random.hpp>
+#include <wick/pipeline/impl/ranks.hpp>
 #include <wick/pipeline/impl/shape.hpp>
 #include <wick/pipeline/impl/with_others.hpp>
 #include <wick/pipeline/impl/written_at.hpp>

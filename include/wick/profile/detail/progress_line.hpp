@@ -85,7 +85,7 @@ class progress_line {
   /// Ends the line.
   ~progress_line();
 
-  /// Below 0: what RANK says.
+  /// Below 0: what the launcher says.
   static bool is_first_rank(int rank) noexcept;
   bool shown() const noexcept { return shown_; }
   bool under_way() const noexcept { return under_way_; }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include <wick/async/detail/launch.hpp>
 #include <wick/pipeline/clock.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 
@@ -178,8 +179,11 @@ progress_line::~progress_line() { close(left_); }
 
 bool progress_line::is_first_rank(int rank) noexcept {
   if (rank >= 0) return rank == 0;
-  const char* const told = std::getenv("RANK");
-  return told == nullptr || std::atoi(told) == 0;
+  try {
+    return find_launch().rank == 0;
+  } catch (...) {  // no memory for the words
+    return true;
+  }
 }
 
 void progress_line::begin(progress_left left) noexcept {

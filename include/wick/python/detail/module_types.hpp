@@ -63,7 +63,7 @@ inline python::tensors tensors_of(const std::string& word) {
 /// \throws wick::error
 inline python_delivery delivery_of(const std::string& tensors, const nanobind::object& device,
                                    nanobind::object into) {
-  python_delivery out{tensors_of(tensors), nullptr, std::move(into)};
+  python_delivery out{tensors_of(tensors), nullptr, std::move(into), {}, false, {}};
   const std::string name = device_copies::name_of(device);
   if (name == "cpu") return out;
   if (out.as == python::tensors::numpy)
@@ -115,6 +115,7 @@ inline std::string in_python(std::string text) {
       {", or give class_weights() a function that numbers the classes without a gap", ""},
       {", or give class_weights() a function that gives them a class", ""},
       {"; for other targets ask for the members by name: wick::tar(shards, {\"jpg\", \"cls\"})", ""},
+      {", or write shard(rank, world)", ", or give rank=…, world_size=…"},
       {"include <wick/stores/remote.hpp> and link wick::curl", "install a build of wick with libcurl"},
   };
   for (const auto& [there, instead] : phrases) replace(there, instead);
@@ -263,6 +264,7 @@ inline void add_loader_class(nanobind::module_& m) {
       .def(
           "epoch", [](nanobind::handle self, std::uint64_t e) { return begin_range(self, e); }, arg("epoch"),
           nanobind::rv_policy::take_ownership, "The epoch of that number, from 0 on: its order is its own.")
+      .def("__repr__", &python_loader::description)
       .def("__len__", &python_loader::batches, "Batches of an epoch.")
       .def_prop_ro("samples", &python_loader::samples,
                    "The number of samples in an epoch's batches, over all ranks.")

@@ -18,6 +18,7 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/loader_options.hpp>
+#include <wick/python/detail/python_ranks.hpp>
 #include <wick/python/detail/to_device.hpp>
 #include <wick/python/to_python.hpp>
 
@@ -91,15 +92,20 @@ class python_loader {
   virtual epoch_fingerprint fingerprint(std::uint64_t epoch) const = 0;
   virtual void trace(const std::string& path) = 0;
   virtual void stop_trace() = 0;
+  /// "<Loader of image_folder: 1000 samples, 4 batches>"
+  virtual std::string description() const = 0;
   /// What batches are given to: Python's garbage collector asks, since that may refer to the loader.
   virtual nanobind::object& into() noexcept = 0;
 };
 
-/// How a batch becomes what a Python loop gets.
+/// How a batch becomes what a Python loop gets, and what the loader is named by.
 struct python_delivery {
   python::tensors as;
   std::shared_ptr<device_copies> device;  ///< null: batches stay on the CPU, or where the pipeline puts them
   nanobind::object into;                  ///< what a batch is given to; None: it stays as it is
+  std::optional<process_ranks> ranks;     ///< which rank shard() took
+  bool by_argument = false;               ///< rank=…, world_size=…
+  std::string name;                       ///< of the function that made the loader
 
   template <class Batch>
   nanobind::object operator()(Batch&& batch) const {
@@ -172,6 +178,7 @@ class typed_python_loader final : public python_loader {
 
   std::unique_ptr<python_range> begin(std::optional<std::uint64_t> epoch) override {
     const python_user::hold mine(user_, "epoch()");
+    if (!deliver_.by_argument) require_same_ranks(deliver_.ranks);
     const nanobind::gil_scoped_release released;
     return std::make_unique<typed_python_range<Batch>>(loader_.epoch(epoch.value_or(loader_.next_epoch())),
                                                        deliver_, user_);
@@ -225,6 +232,13 @@ class typed_python_loader final : public python_loader {
     const python_user::hold mine(user_, "stop_trace()");
     const nanobind::gil_scoped_release released;
     loader_.stop_trace();
+  }
+
+  std::string description() const override {
+    std::string out = "<Loader of " + deliver_.name + ": " + std::to_string(loader_.samples()) +
+                      " samples, " + std::to_string(loader_.batches()) + " batches";
+    if (deliver_.ranks && deliver_.ranks->world > 1) out += ", " + words_of(*deliver_.ranks);
+    return out + ">";
   }
 
   nanobind::object& into() noexcept override { return deliver_.into; }

@@ -2,18 +2,15 @@
 /// The bodies of what sampling/order.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/pipeline/ranks.hpp>
 #include <wick/pipeline/stage.hpp>
 #include <wick/sampling/detail/permutation.hpp>
 #include <wick/sampling/order.hpp>
@@ -33,20 +30,6 @@ permutation shuffle_once_stage::prepare(std::uint64_t n, std::uint64_t, std::uin
 identity_order shard_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
                                     std::uint32_t) const noexcept {
   return {};
-}
-
-std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return otherwise;
-  std::uint64_t n = 0;
-  const char* const end = text + std::string_view(text).size();
-  const auto [stopped, fault] = std::from_chars(text, end, n);
-  if (fault != std::errc() || stopped != end) {
-    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
-                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write "
-                "shard(rank, world)");
-  }
-  return n;
 }
 
 identity_order take_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
@@ -99,23 +82,12 @@ detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
 }
 
 detail::shard_stage shard() {
-  const std::uint64_t rank = detail::environment_number("RANK", 0);
-  const std::uint64_t world = detail::environment_number("WORLD_SIZE", 1);
-  const auto is_set = [](const char* name) {
-    const char* const said = std::getenv(name);
-    return said != nullptr && *said != '\0';
-  };
-  const bool some_rank = is_set("RANK"), some_world = is_set("WORLD_SIZE");
-  // Launchers that set WORLD_SIZE alone would make each process the first rank.
-  if (world == 0 || rank >= world || (world > 1 && !some_rank)) {
-    throw error("shard: the environment says " +
-                (some_rank ? "RANK=" + std::to_string(rank) : "WORLD_SIZE=" + std::to_string(world)) +
-                (!some_rank    ? ", and RANK is not set"
-                 : !some_world ? ", and WORLD_SIZE is not set"
-                               : " and WORLD_SIZE=" + std::to_string(world)) +
-                "; set both as torchrun does (RANK from 0 to WORLD_SIZE - 1), or write shard(rank, world)");
+  if (detail::ranks_scope* const scope = detail::ranks_scope::current()) {
+    const process_ranks given = scope->take();
+    return shard(given.rank, given.world);
   }
-  return shard(rank, world);
+  const process_ranks here = ranks();
+  return shard(here.rank, here.world);
 }
 
 detail::subset_stage subset(std::vector<std::uint64_t> indices) {
