@@ -39,7 +39,7 @@ namespace {
 
 /// One transform of a picture, chosen at run time.
 struct transform {
-  std::string name;
+  std::string name, arguments;
   std::uint64_t fingerprint = 0;
   std::function<wick::lazy_image(wick::lazy_image, wick::context&)> apply;
 };
@@ -49,7 +49,7 @@ transform of_stage(const char* name, Stage stage) {
   wick::fingerprint_hash hash;
   hash.add(Stage::traits.name);
   if constexpr (Stage::traits.has_fingerprint) hash.add(stage.fingerprint());
-  return {name, hash.value(), [stage = std::move(stage)](wick::lazy_image picture, wick::context& c) {
+  return {name, "", hash.value(), [stage = std::move(stage)](wick::lazy_image picture, wick::context& c) {
             return stage(std::move(picture), c);
           }};
 }
@@ -124,7 +124,8 @@ wick::channel_values channels_of(const number_argument& v) {
 
 void add_transforms(nb::module_& m) {
   nb::class_<transform>(m, "Transform", "A transform of a picture, for the list `transforms`.")
-      .def("__repr__", [](const transform& t) { return "<wick.transforms." + t.name + ">"; });
+      .def_rw("_arguments", &transform::arguments)
+      .def("__repr__", [](const transform& t) { return t.name + "(" + t.arguments + ")"; });
   m.def(
       "RandomResizedCrop",
       [](const size_argument& size, const range& scale, const range& ratio) {
@@ -375,6 +376,7 @@ auto without_gil(F f) {
 
 NB_MODULE(_wick, m) {
   m.doc() = "The compiled part of wick.";
+  m.attr("__version__") = wick::version;
   add_transforms(m);
 
   wick::python::add_loader(
@@ -396,7 +398,7 @@ NB_MODULE(_wick, m) {
       "bring all pictures to one size. balanced: each class is drawn equally often. extensions=[\".jpg\"]: "
       "only such "
       "files. allow_empty: a class may have "
-      "none. max_pixels: a larger picture is an error. With torchrun's RANK and WORLD_SIZE each rank gets "
+      "none. max_pixels: a larger picture is an error. On several ranks each gets "
       "its share of each "
       "batch.");
   m.def(

@@ -3,16 +3,20 @@
 import functools
 import http.server
 import importlib.util
+import inspect
 import io
 import os
 import pathlib
+import pydoc
 import signal
 import socket
 import struct
+import sys
 import tarfile
 import tempfile
 import threading
 import time
+import types
 import unittest
 import zlib
 
@@ -88,6 +92,27 @@ class Files(unittest.TestCase):
         in_order = self.pairs(self.folder(shuffle=False))
         self.assertEqual([label for _, label in in_order], sorted(label for _, label in in_order))
         self.assertEqual([len(labels) for _, labels in self.folder(drop_last=True)], [5, 5])
+
+    def test_names_of_the_package(self):
+        with open(pathlib.Path(__file__).parents[2] / "include" / "wick" / "version.hpp", encoding="utf-8") as f:
+            self.assertIn(f'"{wick.__version__}"', f.read())
+        self.assertEqual(repr(self.folder()), "<Loader of image_folder: 12 samples, 3 batches>")
+        self.assertEqual(repr(self.folder(rank=1, world_size=2)), "<Loader of image_folder: 12 samples, 3 batches, rank 1 of 2>")
+
+    def test_misspelled_keywords(self):
+        for call, text in (
+            (lambda: self.folder(bach=4), r"^wick.image_folder\(\) has no keyword bach; did you mean batch\?$"),
+            (lambda: wick.tokens(self.path("none"), 8, drop_lst=True), r"wick.tokens\(\) has no keyword drop_lst; did you mean drop_last\?"),
+            (lambda: T.RandomCrop(4, fill_holes=1), r"wick.RandomCrop\(\) has no keyword fill_holes; it has size, padding, pad_if_needed$"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                call()
+        parameters = inspect.signature(wick.image_folder).parameters
+        self.assertEqual((parameters["folder"].default, parameters["batch"].default), (inspect.Parameter.empty, 256))
+        self.assertEqual(parameters["seed"].kind, inspect.Parameter.KEYWORD_ONLY)
+        self.assertEqual(repr(T.RandomResizedCrop(224, scale=(0.5, 1))), "RandomResizedCrop(224, scale=(0.5, 1))")
+        self.assertEqual(repr(T.RandomHorizontalFlip()), "RandomHorizontalFlip()")
+        self.assertIn("Pictures in a folder a class", pydoc.render_doc(wick.image_folder, renderer=pydoc.plaintext))
 
     def test_class_folder(self):
         for i, text in enumerate((b"RIFF-a", b"RIFF-b", b"RIFF-c", b"text")):
@@ -288,13 +313,44 @@ class Files(unittest.TestCase):
             finally:
                 del os.environ["RANK"], os.environ["WORLD_SIZE"]
         self.assertEqual([sorted(a + b) for a, b in zip(*shares)], [sorted(b) for b in whole])
-        os.environ["WORLD_SIZE"] = "2"  # Lightning's launcher sets no RANK
+        by_argument = [[labels.tolist() for _, labels in self.folder(seed=1, batch=4, rank=rank, world_size=2)] for rank in range(2)]
+        self.assertEqual(by_argument, shares)
+        for given in ({"rank": 2, "world_size": 2}, {"rank": 0}, {"world_size": 2}):
+            with self.assertRaisesRegex(wick.Error, "give both, with rank from 0 to world_size - 1"):
+                self.folder(**given)
+        os.environ["WORLD_SIZE"] = "2"  # and no rank
         try:
-            with self.assertRaisesRegex(wick.Error, "RANK is not set"):
+            with self.assertRaisesRegex(wick.Error, "RANK is not set; .* give rank=…, world_size=…"):
                 self.folder()
         finally:
             del os.environ["WORLD_SIZE"]
 
+    def test_torch_distributed(self):
+        told = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda: 1, get_world_size=lambda: 2)
+        before = self.folder(seed=1, batch=4)
+        whole = [labels.tolist() for _, labels in before]
+        was = sys.modules.get("torch.distributed")
+        sys.modules["torch.distributed"] = told
+        try:
+            share = [labels.tolist() for _, labels in self.folder(seed=1, batch=4)]
+            self.assertEqual(share, [batch[2:] for batch in whole])
+            with self.assertRaisesRegex(wick.Error, r"made for rank 0 of 1, and by now torch.distributed says rank 1 of 2; .*train_dataloader\(\)"):
+                iter(before)
+            alone = self.folder(seed=1, batch=4, rank=0, world_size=1)
+            self.assertEqual([labels.tolist() for _, labels in alone], whole)
+            for rank, world in (("0", "2"), ("1", "4")):
+                os.environ.update(RANK=rank, WORLD_SIZE=world)
+                try:
+                    with self.assertRaisesRegex(wick.Error, f"torch.distributed says rank 1 of 2, and the environment RANK={rank} and WORLD_SIZE={world}"):
+                        self.folder()
+                finally:
+                    del os.environ["RANK"], os.environ["WORLD_SIZE"]
+            told.is_initialized = lambda: False
+            self.assertEqual([labels.tolist() for _, labels in self.folder(seed=1, batch=4)], whole)
+        finally:
+            del sys.modules["torch.distributed"]
+            if was is not None:
+                sys.modules["torch.distributed"] = was
 
     def test_paths(self):
         root, home = pathlib.Path(self.root), os.environ.get("HOME")

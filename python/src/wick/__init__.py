@@ -15,22 +15,18 @@ Decoding, transforms and batching run on threads of their own, without the GIL. 
 is installed, else NumPy arrays, without a copy. The order depends on the data, the seed and the epoch, never on timing.
 """
 
-from . import transforms
-from ._wick import (
-    Epoch,
-    Error,
-    Loader,
-    Report,
-    SampleError,
-    class_folder,
-    class_names,
-    csv,
-    image_classes,
-    image_folder,
-    tar,
-    tensors,
-    tokens,
-)
+from . import _wick, transforms
+from ._keywords import checked
+from ._wick import Epoch, Error, Loader, Report, SampleError, __version__
+
+class_folder = checked(_wick.class_folder)
+class_names = checked(_wick.class_names)
+csv = checked(_wick.csv)
+image_classes = checked(_wick.image_classes)
+image_folder = checked(_wick.image_folder)
+tar = checked(_wick.tar)
+tensors = checked(_wick.tensors)
+tokens = checked(_wick.tokens)
 
 __all__ = [
     "Epoch",
@@ -38,6 +34,7 @@ __all__ = [
     "Loader",
     "Report",
     "SampleError",
+    "__version__",
     "class_folder",
     "class_names",
     "csv",

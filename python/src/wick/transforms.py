@@ -4,26 +4,27 @@ A list of them goes to wick.image_folder(), wick.tar() and wick.csv(). Without N
 float32. ToTensor has no counterpart: pictures are tensors, and Normalize's mean and std are for pixels in [0, 1] all the same.
 """
 
-from ._wick import (
-    AutoAugment,
-    CenterCrop,
-    ColorJitter,
-    GaussianBlur,
-    Grayscale,
-    Normalize,
-    Pad,
-    RandAugment,
-    RandomCrop,
-    RandomErasing,
-    RandomGrayscale,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomRotation,
-    RandomVerticalFlip,
-    Resize,
-    Transform,
-    TrivialAugmentWide,
-)
+from . import _wick
+from ._keywords import checked
+from ._wick import Transform
+
+AutoAugment = checked(_wick.AutoAugment)
+CenterCrop = checked(_wick.CenterCrop)
+ColorJitter = checked(_wick.ColorJitter)
+GaussianBlur = checked(_wick.GaussianBlur)
+Grayscale = checked(_wick.Grayscale)
+Normalize = checked(_wick.Normalize)
+Pad = checked(_wick.Pad)
+RandAugment = checked(_wick.RandAugment)
+RandomCrop = checked(_wick.RandomCrop)
+RandomErasing = checked(_wick.RandomErasing)
+RandomGrayscale = checked(_wick.RandomGrayscale)
+RandomHorizontalFlip = checked(_wick.RandomHorizontalFlip)
+RandomResizedCrop = checked(_wick.RandomResizedCrop)
+RandomRotation = checked(_wick.RandomRotation)
+RandomVerticalFlip = checked(_wick.RandomVerticalFlip)
+Resize = checked(_wick.Resize)
+TrivialAugmentWide = checked(_wick.TrivialAugmentWide)
 
 __all__ = [
     "AutoAugment",

@@ -1,0 +1,45 @@
+"""Functions of the compiled part with signatures that Python's tools read, and close matches for misspelled keywords."""
+
+import ast
+import difflib
+import functools
+import inspect
+import re
+from typing import Any, Callable, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _signature(function: Any) -> inspect.Signature:
+    """Of what nanobind says: the text of a declaration, with a number in the place of each default."""
+    text, _, defaults = function.__nb_signature__[0]
+    text = re.sub(r"\[\w+=[^\]]*\]", "", text)  # ndarray[device='cpu', …], which is no Python
+    arguments = ast.parse(re.sub(r"\\(\d+)", r"\1", text) + ": pass").body[0].args
+    kinds = [(a, d, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a, d in zip(arguments.args, [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults)]
+    kinds += [(a, d, inspect.Parameter.KEYWORD_ONLY) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults)]
+    return inspect.Signature([
+        inspect.Parameter(a.arg, kind, default=inspect.Parameter.empty if d is None else defaults[d.value], annotation=ast.unparse(a.annotation))
+        for a, d, kind in kinds
+    ])
+
+
+def checked(function: F) -> F:
+    """The same function, which says what a keyword that it doesn't have may have been meant to be."""
+    signature = _signature(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs:
+            if name not in signature.parameters:
+                close = difflib.get_close_matches(name, signature.parameters, 3)
+                hint = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(signature.parameters)}"
+                raise TypeError(f"wick.{function.__name__}() has no keyword {name}; {hint}")
+        made = function(*args, **kwargs)
+        if hasattr(made, "_arguments"):  # a transform
+            made._arguments = ", ".join([repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()])
+        return made
+
+    call.__module__ = "wick"
+    call.__doc__ = function.__doc__.split("\n\n", 1)[-1]  # without the signature, which help() shows
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
