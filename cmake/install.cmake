@@ -5,13 +5,16 @@ include(CMakePackageConfigHelpers)
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
 
 install(TARGETS wick_headers wick_core wick_python EXPORT wickTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  FILE_SET implementation DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+set(_without "")
+if(NOT WICK_TORCH)
+  set(_without PATTERN torch EXCLUDE PATTERN wick.hpp EXCLUDE)
+endif()
+install(DIRECTORY "${_base}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" ${_without})
+target_include_directories(wick_headers INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 install(EXPORT wickTargets NAMESPACE wick:: DESTINATION "${_package}")
 if(WICK_TORCH)
-  install(TARGETS wick EXPORT wickTorchTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(TARGETS wick EXPORT wickTorchTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   install(EXPORT wickTorchTargets NAMESPACE wick:: DESTINATION "${_package}")
 endif()
 

@@ -120,18 +120,6 @@ else()
   endif()
 endif()
 
-set(_depends "")
-if(PROJECT_IS_TOP_LEVEL)
-  set(_depends CONFIGURE_DEPENDS)  # Headers come and go while wick is worked on, not while it's used.
-endif()
-file(GLOB_RECURSE _core ${_depends} "${PROJECT_SOURCE_DIR}/include/wick/*.hpp")
-set(_torch ${_core})
-list(FILTER _torch INCLUDE REGEX "include/wick/(torch/[^/]*|wick)\\.hpp$")
-set(_python ${_core})
-list(FILTER _python INCLUDE REGEX "include/wick/python/")
-set(_implementation ${_core})
-list(FILTER _implementation INCLUDE REGEX "/(impl/[^/]+|implementation)\\.hpp$")
-list(REMOVE_ITEM _core ${_torch} ${_python} ${_implementation})
 set(_base "${PROJECT_SOURCE_DIR}/include")
 
 # The headers alone: what wick::core gives to those who link it.
@@ -140,14 +128,7 @@ add_library(wick::headers ALIAS wick_headers)
 set_target_properties(wick_headers PROPERTIES EXPORT_NAME headers)
 target_compile_features(wick_headers INTERFACE cxx_std_20)
 target_link_libraries(wick_headers INTERFACE Threads::Threads ZLIB::ZLIB)
-# What is compiled once needs what only wick::core sees (stb_image.h, jpeglib.h), so it is a set of its own, which is not
-# checked for standing alone.
-target_sources(wick_headers INTERFACE
-  FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_core}
-  FILE_SET implementation TYPE HEADERS BASE_DIRS "${_base}" FILES ${_implementation})
-set_target_properties(wick_headers PROPERTIES
-  VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}"
-  INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
+target_include_directories(wick_headers INTERFACE "$<BUILD_INTERFACE:${_base}>")
 
 # Several, so that they are compiled side by side.
 set(wick_bodies engine pictures sources)
@@ -159,8 +140,7 @@ add_library(wick::core ALIAS wick_core)
 set_target_properties(wick_core PROPERTIES
   EXPORT_NAME core
   CXX_EXTENSIONS OFF
-  POSITION_INDEPENDENT_CODE ON
-  VERIFY_INTERFACE_HEADER_SETS OFF)
+  POSITION_INDEPENDENT_CODE ON)
 target_include_directories(wick_core SYSTEM PRIVATE "${Stb_INCLUDE_DIR}")
 target_link_libraries(wick_core PUBLIC wick_headers)
 # A decoder without optimization is ten times slower than the training loop it feeds, and nobody steps through it:
@@ -195,9 +175,8 @@ endif()
 # Headers for modules of Python. They need nanobind, which nanobind_add_module() brings.
 add_library(wick_python INTERFACE)
 add_library(wick::python ALIAS wick_python)
-set_target_properties(wick_python PROPERTIES EXPORT_NAME python VERIFY_INTERFACE_HEADER_SETS OFF)
+set_target_properties(wick_python PROPERTIES EXPORT_NAME python)
 target_link_libraries(wick_python INTERFACE wick_core)
-target_sources(wick_python INTERFACE FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_python})
 
 if(WICK_HAS_ARROW)
   add_library(wick_arrow STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_arrow.cpp")
@@ -211,11 +190,7 @@ if(WICK_TORCH)
   add_library(wick STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_torch.cpp")
   add_library(wick::wick ALIAS wick)
   target_link_libraries(wick PUBLIC wick_core LibTorch::LibTorch)
-  target_sources(wick INTERFACE FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_torch})
-  set_target_properties(wick PROPERTIES
-    CXX_EXTENSIONS OFF
-    POSITION_INDEPENDENT_CODE ON
-    VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}")
+  set_target_properties(wick PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   if(LibTorch_CXX11_ABI EQUAL 0)
     target_compile_definitions(wick_core PUBLIC _GLIBCXX_USE_CXX11_ABI=0)
   endif()
