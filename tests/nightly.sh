@@ -9,6 +9,7 @@
 #   headers    each public header compiles alone
 #   consumers  wick installed, as a subdirectory, by FetchContent, as a single header
 #   compilers  coroutine pitfalls and warnings, with each compiler that is installed
+#   oldest     the tests of a landing and the consumers, by the oldest CMake
 #   release    the release preset
 #   clang      the clang preset
 #   tsan       the tsan preset, the stress program for a minute in it
@@ -17,6 +18,7 @@
 #   torch-2    the newest LibTorch from PyPI (several GB)
 #   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun, servers of S3
 #   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
+#   launchers  ranks by srun, mpirun, torchrun, Lightning, and Ray Train: the batches of one process (the same GB)
 #   packages   the packages of Debian and Conan, each where nothing of wick is (2 GB), and the port of vcpkg
 #   ports      two public programs with wick in place of torch::data (pytorch/examples, which is cloned)
 #   site       the documentation as a site, its links, and nothing in it from a network
@@ -39,7 +41,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers release clang tsan asan arm64 torch-2 python wheel packages ports site benchmarks valgrind pairs random kill mutants stress fuzz)
+all=(landing style default headers consumers compilers oldest release clang tsan asan arm64 torch-2 python wheel launchers packages ports site benchmarks valgrind pairs random kill mutants stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -61,11 +63,12 @@ needs() { # needs PART: the groups of tools/install_deps.sh that it takes
     style) echo "structure format spelling tidy" ;;
     benchmarks) echo "$build torch data venv python tbb uring pillow" ;;
     ports) echo "$build torch data ed" ;;
-    default | headers | consumers | release | mutants | pairs | random) echo "$build torch data venv python" ;;
+    default | headers | consumers | oldest | release | mutants | pairs | random) echo "$build torch data venv python" ;;
     compilers) echo "$build torch data clang" ;;
     clang | tsan | asan | stress | fuzz) echo "$build clang" ;;
     arm64) echo "$build arm64" ;;
     torch-2 | python | wheel) echo "$build torch data venv python" ;;
+    launchers) echo "$build torch data venv python launchers" ;;
     packages) echo "$build torch venv" ;;
     site) echo "build venv" ;;
     *) echo "$build" ;;
@@ -81,6 +84,13 @@ part_default() {
 part_headers() { wick_build_preset default && wick_test_preset default -R '^structure/headers'; }
 part_consumers() { wick_build_preset default && wick_test_preset default -R '^consume/'; }
 part_compilers() { wick_build_preset default && wick_test_preset default -R '^(compilers|warnings)/'; }
+part_oldest() {
+  wick_make_venv cmake-venv "cmake==$wick_cmake_minimum.*"
+  (
+    export PATH=$wick_root/build/cmake-venv/bin:$PATH
+    wick_build_preset oldest && wick_test_preset oldest
+  )
+}
 part_release() { wick_build_preset release && wick_test_preset release -LE slow; }
 part_clang() { wick_build_preset clang && wick_test_preset clang -LE slow; }
 part_tsan() { wick_build_preset tsan && wick_test_preset tsan; }
@@ -136,6 +146,15 @@ part_wheel() {
   for test in package to_device training; do
     wick_step "wheel-$test" build/torch-venv/bin/python "tests/python/$test.py"
   done
+}
+
+part_launchers() {
+  wick_make_venv torch-venv torch torchvision numpy nanobind
+  wick_step launchers-venv build/torch-venv/bin/pip install lightning "ray[train]"
+  wick_step launchers-wheel build/torch-venv/bin/pip install --force-reinstall --no-deps ./python
+  wick_build_preset default wick_shares || return
+  wick_step launchers python3 tests/launchers/launchers.py --program build/default/tests/launchers/wick_shares \
+    --python build/torch-venv/bin/python
 }
 
 part_packages() { bash tests/packages/run.sh; }

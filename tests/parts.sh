@@ -40,10 +40,14 @@ wick_test_preset() {
     prefix=(setarch "$(uname -m)" -R)
   fi
   local start=$SECONDS
-  "${prefix[@]}" ctest --preset "$preset" -j "$wick_jobs" --output-log "$log" "$@" || {
-    wick_say "tests of preset $preset failed; log: build/logs/$preset-test.log"
+  wick_watch "$preset-test" "$log" "${prefix[@]}" ctest --preset "$preset" -j "$wick_jobs" "$@" || {
+    # What the tests that failed have printed, and their names.
+    awk '/^ *[0-9]+\/[0-9]+ Test| +Start +[0-9]+:/ { shown = /\*\*\*/ } /^The following tests FAILED/ { shown = 1 } shown' "$log" |
+      tail -n 300 >&2
+    wick_say "tests of preset $preset failed; what they printed is in build/logs/$preset-test.log"
     return 1
   }
+  grep -E '^[0-9]+% tests passed' "$log" || true
   wick_say "$preset-test: $((SECONDS - start)) s"
 }
 

@@ -9,7 +9,7 @@
 # Without a room: format, spelling and structure, then the tests of a landing, without its sanitizers. The other examples are
 # run by tests/run.sh examples; tests/nightly.sh runs what takes longer.
 # The build is in build/debug; ccache is used where it is installed. The same with CMake alone:
-# cmake --workflow --preset debug.
+# cmake --preset debug && cmake --build --preset debug && ctest --preset debug.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh

