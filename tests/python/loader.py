@@ -51,6 +51,17 @@ class Epochs(unittest.TestCase):
             break
         self.assertEqual(raw(loader), wick_bridge.noise_bytes(95, 10, 3, 1))
 
+    def test_an_iterator_that_was_not_used(self):
+        loader = noise(seed=3)
+        iter(loader), iter(loader)
+        self.assertEqual(raw(loader), wick_bridge.noise_bytes(95, 10, 3, 0))
+        batches = iter(loader)
+        head = raw([next(batches) for _ in range(4)])
+        resumed = noise(seed=3)
+        resumed.load_state(loader.state())
+        iter(resumed)
+        self.assertEqual(head + raw(resumed), wick_bridge.noise_bytes(95, 10, 3, 1))
+
     def test_iterators(self):
         loader = noise()
         first = iter(loader)
@@ -62,10 +73,11 @@ class Epochs(unittest.TestCase):
         for _ in range(3):
             self.assertRaises(StopIteration, next, first)
         second = iter(loader)
+        next(second)
         with self.assertRaisesRegex(RuntimeError, "another epoch was begun"):
             next(first)
         self.assertEqual(len(first), 0)
-        self.assertEqual(len(list(second)), 10)
+        self.assertEqual(len(list(second)), 9)
 
     def test_an_iterator_keeps_its_loader(self):
         batches = iter(noise(seed=3))

@@ -260,7 +260,8 @@ inline void add_loader_class(nanobind::module_& m) {
       .def(
           "__iter__", [](nanobind::handle self) { return begin_range(self, std::nullopt); },
           nanobind::rv_policy::take_ownership,
-          "The next epoch; after load_state_dict() the rest of the epoch in which the state stands.")
+          "The next epoch, which begins when its first batch is asked for; after load_state_dict() the rest "
+          "of the epoch in which the state stands.")
       .def(
           "epoch", [](nanobind::handle self, std::uint64_t e) { return begin_range(self, e); }, arg("epoch"),
           nanobind::rv_policy::take_ownership, "The epoch of that number, from 0 on: its order is its own.")

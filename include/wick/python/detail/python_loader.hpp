@@ -36,7 +36,7 @@ class python_range {
   /// after which the same batch is the next
   virtual nanobind::object next() = 0;
   /// Batches.
-  virtual std::uint64_t left() const = 0;
+  virtual std::uint64_t left() = 0;
 
   nanobind::object loader;  ///< kept alive
 };
@@ -124,17 +124,29 @@ struct python_delivery {
 template <class Batch>
 class typed_python_range final : public python_range {
  public:
-  typed_python_range(typename wick::loader<Batch>::epoch_range of, const python_delivery& deliver,
-                     python_user& user)
-      : of_(std::move(of)), deliver_(deliver), user_(user) {}
+  /// Without a number it begins the next epoch when its first batch is asked for: trainers ask for an
+  /// iterator in vain before they begin (Lightning's setup).
+  typed_python_range(wick::loader<Batch>& loader, std::optional<std::uint64_t> epoch,
+                     const python_delivery& deliver, python_user& user)
+      : loader_(loader), deliver_(deliver), user_(user) {
+    if (epoch) begin(*epoch);
+  }
 
   nanobind::object next() override { return deliver_.give(next_batch()); }
-  std::uint64_t left() const override {
+  std::uint64_t left() override {
     const python_user::hold mine(user_, "len()");
-    return of_.items_left();
+    return begun().items_left();
   }
 
  private:
+  void begin(std::uint64_t epoch) {
+    const nanobind::gil_scoped_release released;
+    of_.emplace(loader_.epoch(epoch));
+  }
+  typename wick::loader<Batch>::epoch_range& begun() {
+    if (!of_) begin(loader_.next_epoch());
+    return *of_;
+  }
   nanobind::object next_batch() {
     const python_user::hold mine(user_, "next()");
     if (deliver_.device != nullptr) deliver_.device->stay_near();
@@ -144,9 +156,10 @@ class typed_python_range final : public python_range {
   }
   std::optional<Batch> take() {
     bool raised = false;
+    typename wick::loader<Batch>::epoch_range& of = begun();
     try {
       const nanobind::gil_scoped_release released;
-      return of_.next([&raised] {
+      return of.next([&raised] {
         const nanobind::gil_scoped_acquire held;
         raised = PyErr_CheckSignals() != 0;
         return !raised;
@@ -157,7 +170,8 @@ class typed_python_range final : public python_range {
     }
   }
 
-  typename wick::loader<Batch>::epoch_range of_;
+  wick::loader<Batch>& loader_;
+  std::optional<typename wick::loader<Batch>::epoch_range> of_;
   const python_delivery& deliver_;
   python_user& user_;
 };
@@ -179,9 +193,7 @@ class typed_python_loader final : public python_loader {
   std::unique_ptr<python_range> begin(std::optional<std::uint64_t> epoch) override {
     const python_user::hold mine(user_, "epoch()");
     if (!deliver_.by_argument) require_same_ranks(deliver_.ranks);
-    const nanobind::gil_scoped_release released;
-    return std::make_unique<typed_python_range<Batch>>(loader_.epoch(epoch.value_or(loader_.next_epoch())),
-                                                       deliver_, user_);
+    return std::make_unique<typed_python_range<Batch>>(loader_, epoch, deliver_, user_);
   }
   nanobind::object replay(std::uint64_t epoch, std::uint64_t batch) override {
     return deliver_.give(replayed(epoch, batch));
