@@ -45,8 +45,9 @@ class resize_stage : public geometry_stage<resize_stage> {
 
 }  // namespace detail
 
-/// To height x width px, antialiased: torchvision.transforms.Resize((height, width)). cv::resize() and
-/// torch::nn::functional::interpolate() don't antialias, and give other pixels where a picture shrinks.
+/// To height x width px, antialiased: torchvision.transforms.Resize((height, width)). cv::resize(),
+/// but for INTER_AREA, and torch::nn::functional::interpolate() don't antialias, and give other pixels where
+/// a picture shrinks.
 detail::resize_stage resize(int height, int width, const resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
 detail::resize_stage resize(int shorter_edge, const resize_options& options = {});
