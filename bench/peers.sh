@@ -19,12 +19,12 @@ fi
 
 missing=()
 # Each alone: one that can't be built must not take the others along. Both wheels of torch must fit each other.
-for packages in "./python" "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvision pillow" "tensorflow-cpu" "spdl numpy" "obstore" "fsspec aiohttp" "awscrt" "ffcv numba torch pillow"; do
+for packages in "." "mlx-data" "nvidia-dali-cuda120" "turboloader" "torch torchvision pillow" "tensorflow-cpu" "spdl numpy" "obstore" "fsspec aiohttp" "awscrt" "ffcv numba torch pillow"; do
   name=${packages%% *}
   [[ " ${WICK_PEERS_SKIP:-} " == *" $name "* ]] && continue
   start=$SECONDS
   [[ $name == ffcv ]] && (wick_require ffcv)
-  [[ $packages == ./python ]] && packages=$root/python
+  [[ $packages == . ]] && packages=$root
   if "$venv/bin/python" -m pip install --quiet $packages >>"$log" 2>&1; then
     wick_say "$packages: $((SECONDS - start)) s"
   else

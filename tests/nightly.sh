@@ -17,7 +17,8 @@
 #   arm64      the core for 64-bit ARM, by qemu
 #   torch-2    the newest LibTorch from PyPI (several GB)
 #   python     pictures as torchvision makes them, the report as TensorBoard reads it, ranks by torchrun, servers of S3
-#   wheel      pip install ./python, its tests, and training with PyTorch and Lightning (the same GB)
+#   wheel      pip install ., its tests, and training with PyTorch and Lightning (the same GB); the wheel and the source
+#              package in empty environments; the types by mypy and pyright
 #   launchers  ranks by srun, mpirun, torchrun, Lightning, and Ray Train: the batches of one process (the same GB)
 #   packages   the packages of Debian and Conan, each where nothing of wick is (2 GB), and the port of vcpkg
 #   ports      two public programs with wick in place of torch::data (pytorch/examples, which is cloned)
@@ -140,18 +141,30 @@ part_python() {
 
 part_wheel() {
   wick_make_venv torch-venv torch torchvision numpy nanobind
-  wick_step wheel build/torch-venv/bin/pip install --force-reinstall --no-deps ./python
+  wick_step wheel build/torch-venv/bin/pip install --force-reinstall --no-deps .
   wick_step lightning build/torch-venv/bin/pip install lightning
   local test
   for test in package to_device training; do
     wick_step "wheel-$test" build/torch-venv/bin/python "tests/python/$test.py"
   done
+  # The wheel and the source package, each installed where nothing of wick is; and what type checkers say.
+  wick_make_venv build-venv build mypy "pyright[nodejs]"
+  rm -rf build/dist build/wheel-venv build/sdist-venv
+  wick_step wheel-build build/build-venv/bin/python -m build --outdir build/dist .
+  local kind
+  for kind in wheel sdist; do
+    wick_step "$kind-venv" python3 -m venv "build/$kind-venv"
+    wick_step "$kind-install" "build/$kind-venv/bin/pip" install build/dist/wick-*."$([[ $kind == wheel ]] && echo whl || echo tar.gz)"
+    wick_step "$kind-package" "build/$kind-venv/bin/python" tests/python/package.py
+  done
+  wick_step mypy build/build-venv/bin/mypy --strict --warn-unused-ignores --python-executable build/wheel-venv/bin/python tests/typing/uses.py
+  wick_step pyright build/build-venv/bin/pyright --pythonpath build/wheel-venv/bin/python tests/typing/uses.py
 }
 
 part_launchers() {
   wick_make_venv torch-venv torch torchvision numpy nanobind
   wick_step launchers-venv build/torch-venv/bin/pip install lightning "ray[train]"
-  wick_step launchers-wheel build/torch-venv/bin/pip install --force-reinstall --no-deps ./python
+  wick_step launchers-wheel build/torch-venv/bin/pip install --force-reinstall --no-deps .
   wick_build_preset default wick_shares || return
   wick_step launchers python3 tests/launchers/launchers.py --program build/default/tests/launchers/wick_shares \
     --python build/torch-venv/bin/python

@@ -1,6 +1,6 @@
 """Trains a small model on a folder of pictures, on a GPU where there is one, and resumes in mid-epoch after Ctrl-C or a kill.
 
-    pip install ./python torch
+    pip install . torch
     python3 examples/python/train.py photos/train --epochs 5
 """
 

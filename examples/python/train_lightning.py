@@ -1,7 +1,7 @@
 """A LightningModule with a loader of wick as train_dataloader: workers and files stay open from epoch to epoch, and Lightning's
 checkpoints have the loader's place in the data.
 
-    pip install ./python lightning
+    pip install . lightning
     python3 examples/python/train_lightning.py photos/train --epochs 5
 """
 

@@ -4,7 +4,7 @@
 #   bash tests/gpu/run.sh [--folder PICTURES] [BENCHMARK-ARGUMENT…]
 #
 # Needs a LibTorch for the GPU: python3's torch, or the one of $WICK_TORCH_VENV. Where Torch sees no GPU the programs say
-# so, and the script ends with 0. Where that Python has the package wick (pip install ./python), the package is tested, too;
+# so, and the script ends with 0. Where that Python has the package wick (pip install .), the package is tested, too;
 # --folder, a folder a class, measures it against PyTorch's DataLoader, which needs torchvision.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -26,6 +26,6 @@ if (cd / && "$python" -c 'import torch, wick') >/dev/null 2>&1; then
   "$python" tests/gpu/device.py || [[ $? == 77 ]]
   [[ -z $folder ]] || "$python" bench/gpu/training.py "$folder"
 else
-  wick_say "without device=\"cuda\": $python has no packages torch and wick (pip install torch ./python)"
+  wick_say "without device=\"cuda\": $python has no packages torch and wick (pip install torch .)"
 fi
 build/gpu/bench/bench_gpu --workers "$(nproc)" "$@"

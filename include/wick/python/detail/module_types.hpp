@@ -250,8 +250,10 @@ inline void add_loader_class(nanobind::module_& m) {
                                   {0, nullptr}};
   nanobind::class_<python_range>(m, "Epoch", nanobind::type_slots(of_range),
                                  "One pass over the data: an iterator of batches.")
-      .def("__iter__", [](nanobind::handle self) { return nanobind::borrow(self); })
-      .def("__next__", &python_range::next)
+      .def(
+          "__iter__", [](nanobind::handle self) { return nanobind::borrow(self); },
+          nanobind::sig("def __iter__(self) -> Epoch"))
+      .def("__next__", &python_range::next, nanobind::sig("def __next__(self) -> typing.Any"))
       .def("__len__", &python_range::left, "Batches left.");
   nanobind::class_<python_loader>(
       m, "Loader", nanobind::type_slots(slots),
@@ -287,6 +289,7 @@ inline void add_loader_class(nanobind::module_& m) {
           "The same as bytes: those of wick::loader::state() in C++.")
       .def("load_state", &load_bytes, arg("state"), "Resumes from state().")
       .def("replay", &python_loader::replay, arg("epoch"), arg("batch"),
+           nanobind::sig("def replay(self, epoch: int, batch: int) -> typing.Any"),
            "Makes a batch again, alone; the run does not change.")
       .def("report", &python_loader::report, "Where the time went since the report before.")
       .def_prop_ro("failures", &failures_of,
