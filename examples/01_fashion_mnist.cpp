@@ -6,10 +6,9 @@
 // bash examples/quickstart.sh makes the shards and runs this. By hand:
 //   01_fashion_mnist SHARDS [--epochs N] [--batch N] [--workers N] [--limit N] [--seed N]
 //
-// Expected (2 cores, 3 epochs):
-//   epoch 1: loss 0.53, test accuracy 87 %, … samples/s, 1 % of the time waiting for data
-//   …
-//   test accuracy 90.1 %
+// Expected (2 cores, 2 epochs):
+//   epoch 1: loss 0.46, test accuracy 87 %, … samples/s, 0 % of the time waiting for data
+//   epoch 2: loss 0.31, test accuracy 88.6 %, …
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -24,14 +23,15 @@
 
 struct classifier : torch::nn::Module {
   classifier()
-      : conv1(register_module("conv1", torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 16, 3).padding(1)))),
-        conv2(register_module("conv2", torch::nn::Conv2d(torch::nn::Conv2dOptions(16, 32, 3).padding(1)))),
-        hidden(register_module("hidden", torch::nn::Linear(32 * 7 * 7, 128))),
+      : conv1(register_module("conv1",
+                              torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 12, 3).stride(2).padding(1)))),
+        conv2(register_module("conv2",
+                              torch::nn::Conv2d(torch::nn::Conv2dOptions(12, 24, 3).stride(2).padding(1)))),
+        hidden(register_module("hidden", torch::nn::Linear(24 * 7 * 7, 128))),
         out(register_module("out", torch::nn::Linear(128, 10))) {}
 
   torch::Tensor forward(torch::Tensor x) {
-    x = torch::max_pool2d(torch::relu(conv1(x)), 2);
-    x = torch::max_pool2d(torch::relu(conv2(x)), 2);
+    x = torch::relu(conv2(torch::relu(conv1(x))));  // 28 x 28, 14 x 14, 7 x 7
     return out(torch::relu(hidden(x.flatten(1))));
   }
 
@@ -41,7 +41,7 @@ struct classifier : torch::nn::Module {
 
 int main(int argc, char** argv) try {
   const arguments args(argc, argv, "SHARDS",
-                       {{"epochs", 3}, {"batch", 64}, {"workers", 0}, {"limit", 60'000}, {"seed", 42}});
+                       {{"epochs", 2}, {"batch", 64}, {"workers", 0}, {"limit", 60'000}, {"seed", 42}});
   const std::string shards = args.positional();
   const auto device = torch::cuda::is_available() ? torch::kCUDA : torch::kCPU;
   torch::manual_seed(args["seed"]);
@@ -61,7 +61,7 @@ int main(int argc, char** argv) try {
 
   classifier model;
   model.to(device);
-  torch::optim::Adam optimizer(model.parameters(), torch::optim::AdamOptions(1e-3));
+  torch::optim::Adam optimizer(model.parameters(), torch::optim::AdamOptions(2e-3));
 
   double accuracy = 0;
   for (std::int64_t epoch = 0; epoch < args["epochs"]; ++epoch) {
@@ -69,7 +69,8 @@ int main(int argc, char** argv) try {
     const auto begun = std::chrono::steady_clock::now();
     torch::Tensor total = torch::zeros({}, device);
     std::int64_t seen = 0;
-    for (auto& batch : train.epoch(static_cast<std::uint64_t>(epoch))) {
+    for (auto& batch : wick::progress(train.epoch(static_cast<std::uint64_t>(epoch)),
+                                      {.description = "epoch " + std::to_string(epoch + 1)})) {
       optimizer.zero_grad();
       const auto loss = torch::nn::functional::cross_entropy(model.forward(batch.data), batch.target);
       loss.backward();
