@@ -648,7 +648,7 @@ def names_page(house):
     writer = Writer(house, None)
     lines = ["# Public names", "",
              f"Everything in namespace `wick` itself: {sum(not house.takes(n) for n in house.public)} names, without the structs of "
-             "options, which [the reference](reference/index.md) shows behind the functions that take them. `docs/reference.py` writes both from the headers.", ""]
+             "options, which [the reference](reference/index.md) shows after the functions that take them. `docs/reference.py` writes both from the headers.", ""]
     for room, (title, _, _) in ROOMS.items():
         mine = [n for n in sorted(house.public) if house.room_of(house.main(n)) == room and not house.takes(n)]
         lines += [f"## {title}", "", "| name | header | |", "|---|---|---|"]

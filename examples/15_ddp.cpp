@@ -10,7 +10,7 @@
 //
 // FOLDER holds MNIST or Fashion-MNIST as it is distributed. --batch is the global batch; --every how many
 // steps lie between two checkpoints. checkpoint.pt and deliveries.log lie in the current folder. Kill a rank,
-// or all, and start it again with another number of ranks: it resumes behind the checkpoint. Without a
+// or all, and start it again with another number of ranks: it resumes after the checkpoint. Without a
 // launcher it runs on one rank. Two trainings at once on one machine take different STORE_PORTs (29511).
 //
 // Expected: "resumes in epoch …" when there is a checkpoint; for each epoch a line with loss and accuracy;

@@ -174,7 +174,7 @@ TEST_CASE("variables that contradict each other are an error that shows both") {
   }
   {
     const launched by({{"OMPI_COMM_WORLD_RANK", "x"}, {"OMPI_COMM_WORLD_SIZE", "4"}});
-    CHECK(contains(refused(), "OMPI_COMM_WORLD_RANK=x, which is no number"));
+    CHECK(contains(refused(), "OMPI_COMM_WORLD_RANK=x, which is not a number"));
   }
   CHECK(message_of([] { return wick::shard(1, 2); }).empty());
 }

@@ -326,11 +326,11 @@ class Files(unittest.TestCase):
             del os.environ["WORLD_SIZE"]
 
     def test_torch_distributed(self):
-        told = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda: 1, get_world_size=lambda: 2)
+        distributed = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda: 1, get_world_size=lambda: 2)
         before = self.folder(seed=1, batch=4)
         whole = [labels.tolist() for _, labels in before]
         was = sys.modules.get("torch.distributed")
-        sys.modules["torch.distributed"] = told
+        sys.modules["torch.distributed"] = distributed
         try:
             share = [labels.tolist() for _, labels in self.folder(seed=1, batch=4)]
             self.assertEqual(share, [batch[2:] for batch in whole])
@@ -345,7 +345,7 @@ class Files(unittest.TestCase):
                         self.folder()
                 finally:
                     del os.environ["RANK"], os.environ["WORLD_SIZE"]
-            told.is_initialized = lambda: False
+            distributed.is_initialized = lambda: False
             self.assertEqual([labels.tolist() for _, labels in self.folder(seed=1, batch=4)], whole)
         finally:
             del sys.modules["torch.distributed"]

@@ -174,9 +174,9 @@ def check(draw, program):
     resumed.load_state_dict(stopped.state_dict() if taken else program.loader(1).state_dict())
     rest = [rows(batch) for batch in resumed]
     if taken == len(whole[0]):
-        assert batches == whole[0] and rest == whole[1], "another epoch behind the end of the first"
+        assert batches == whole[0] and rest == whole[1], "another epoch after the end of the first"
     else:
-        assert batches + rest == whole[0], f"other batches where it resumed, behind batch {taken}"
+        assert batches + rest == whole[0], f"other batches where it resumed, after batch {taken}"
     if size < 2:
         return
     shares = []

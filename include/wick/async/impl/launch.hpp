@@ -31,12 +31,12 @@ std::optional<std::uint64_t> number_in(std::string_view text) noexcept {
   return n;
 }
 
-/// A variable of a launcher; what is no number is a fault.
+/// A variable of a launcher. Text that is not a number is a fault.
 std::uint64_t number(const char* name, std::uint64_t otherwise, std::string& fault) {
   const std::string_view text = variable(name);
   if (text.empty()) return otherwise;
   if (const auto n = number_in(text)) return *n;
-  if (fault.empty()) fault = std::string(name) + "=" + std::string(text) + ", which is no number";
+  if (fault.empty()) fault = std::string(name) + "=" + std::string(text) + ", which is not a number";
   return otherwise;
 }
 

@@ -63,7 +63,7 @@ inline void require_same_ranks(const std::optional<process_ranks>& taken) {
   if (!now || (now->rank == taken->rank && now->world == taken->world)) return;
   throw error("shard: this loader was made for " + words_of(*taken) + ", and by now torch.distributed says " +
               words_of(*now) +
-              "; make it behind init_process_group() (in Lightning, in train_dataloader()), or give rank=…, "
+              "; make it after init_process_group() (in Lightning, in train_dataloader()), or give rank=…, "
               "world_size=…");
 }
 

@@ -217,7 +217,7 @@ class group_plan {
   static constexpr bool packs = finds_pack<types>();
   static_assert(!has_bucket<types> || types::batched,
                 "wick: bucket() groups samples for batches, and there are none; write batch(n, {.ragged = "
-                "wick::pad_with(0)}) or group(n) behind the stages");
+                "wick::pad_with(0)}) or group(n) after the stages");
   static constexpr bool each_epoch = packs_each_epoch<types>;
   static_assert(
       can_group<types>() || packs,
