@@ -9,6 +9,7 @@
 #include <wick/io/impl/file_stamp.hpp>
 #include <wick/io/impl/file_system.hpp>
 #include <wick/io/impl/index_lock.hpp>
+#include <wick/io/impl/json_reader.hpp>
 #include <wick/io/impl/kept_file.hpp>
 #include <wick/io/impl/kept_index.hpp>
 #include <wick/io/impl/large_pages.hpp>

@@ -20,28 +20,10 @@ class safetensors_header {
   };
 
   /// \throws wick::error without a path
-  explicit safetensors_header(std::string_view json);
+  explicit safetensors_header(std::string_view text);
   const std::vector<tensor>& tensors() const noexcept { return tensors_; }
 
  private:
-  [[noreturn]] static void damaged(const char* what);
-  void blanks() noexcept;
-  bool accept(char c) noexcept;
-  void expect(char c);
-  std::string string();
-  void escape(std::string& out);
-  unsigned four_digits();
-  std::uint64_t number();
-  /// Calls f for each value of an array.
-  template <class F>
-  void array(F&& f);
-  /// Calls f(name) for each member of an object.
-  template <class F>
-  void object(F&& f);
-  void skip(unsigned depth = 0);
-  void read(tensor& out);
-
-  std::string_view left_;
   std::vector<tensor> tensors_;
 };
 

@@ -24,6 +24,7 @@
 #include <wick/async/detail/interruption.hpp>
 #include <wick/async/detail/signal_mask.hpp>
 #include <wick/async/detail/thread_name.hpp>
+#include <wick/io/detail/json_reader.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_role.hpp>
 #include <wick/stores/impl/aws_role_fetch.hpp>
@@ -32,68 +33,20 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// The members of an object of JSON that are texts or numbers; what is nested is left out.
-class flat_json {
- public:
-  explicit flat_json(std::string_view text) : text_(text) {
-    skip_blanks();
-    if (!take('{')) return;
-    for (int depth = 1; at_ < text_.size() && depth > 0;) {
-      skip_blanks();
-      const char c = at_ < text_.size() ? text_[at_] : '\0';
-      if (c == '"') {
-        std::string name = quoted();
-        skip_blanks();
-        if (!take(':')) continue;
-        skip_blanks();
-        const bool is_text = at_ < text_.size() && text_[at_] == '"';
-        std::string value = is_text ? quoted() : bare();
-        if (depth == 1) values_[std::move(name)] = std::move(value);
-        continue;
-      }
-      if (c == '{' || c == '[') ++depth;
-      if (c == '}' || c == ']') --depth;
-      ++at_;
-    }
-  }
-  std::string operator[](const std::string& name) const {
-    const auto found = values_.find(name);
-    return found == values_.end() ? std::string() : found->second;
-  }
-
- private:
-  void skip_blanks() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
-      ++at_;
-  }
-  bool take(char c) { return at_ < text_.size() && text_[at_] == c && ++at_ != 0; }
-  std::string bare() {
-    const std::size_t end = std::min(text_.find_first_of(",}] \t\r\n{[\"", at_), text_.size());
-    return std::string(text_.substr(std::exchange(at_, end), end - at_));
-  }
-  std::string quoted() {
-    std::string out;
-    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      char c = text_[at_];
-      if (c == '\\' && ++at_ < text_.size()) {
-        c = text_[at_];
-        if (c == 'u' && at_ + 4 < text_.size()) {  // of keys only ASCII is of interest
-          c = static_cast<char>(std::strtol(std::string(text_.substr(at_ + 1, 4)).c_str(), nullptr, 16));
-          at_ += 4;
-        } else if (c == 'n' || c == 't' || c == 'r') {
-          c = ' ';
-        }
-      }
-      out += c;
-    }
-    ++at_;
-    return out;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::map<std::string, std::string> values_;
-};
+/// The members of an object of JSON that are strings.
+std::map<std::string, std::string> strings_of(std::string_view text) try {
+  std::map<std::string, std::string> out;
+  json_reader json(text);
+  json.object([&](std::string name) {
+    if (json.at_string())
+      out[std::move(name)] = json.string();
+    else
+      json.skip();
+  });
+  return out;
+} catch (const error& e) {
+  throw error(std::string("the answer has no keys: it isn't an object of JSON (") + e.what() + ")");
+}
 
 aws_role_keys checked(aws_role_keys keys) {
   if (keys.access_key.empty() || keys.secret_key.empty())
@@ -126,7 +79,7 @@ std::int64_t parse_iso_time(const std::string& text) noexcept {
 }
 
 aws_role_keys parse_role_json(std::string_view json) {
-  const flat_json all(json);
+  std::map<std::string, std::string> all = strings_of(json);
   if (const std::string code = all["Code"]; !code.empty() && code != "Success")
     throw error(printable((code + ": " + all["Message"]).substr(0, 300)));
   const std::string token = all["Token"];
