@@ -29,8 +29,8 @@ void demand(bool holds, const char* what) {
 }
 
 void page(std::string_view text) {
-  const wick::detail::s3_page page = wick::detail::parse_s3_page(text, "s3://bucket/");
-  for (const wick::detail::s3_object& object : page.objects) demand(!object.key.empty(), "no key");
+  const wick::detail::object_page page = wick::detail::parse_s3_page(text, "s3://bucket/");
+  for (const wick::detail::listed_object& object : page.objects) demand(!object.key.empty(), "no key");
 }
 
 void failure(std::string_view text) {

@@ -11,10 +11,10 @@
 #include <wick/stores/detail/s3_listing.hpp>
 
 using wick::detail::encoded_query;
+using wick::detail::object_page;
 using wick::detail::parse_s3_error;
 using wick::detail::parse_s3_page;
 using wick::detail::s3_error;
-using wick::detail::s3_page;
 using wick::detail::s3_page_query;
 using wick_test::contains;
 using wick_test::message_of;
@@ -37,7 +37,7 @@ const std::string encoded = "<EncodingType>url</EncodingType>";
 const std::string last = "<IsTruncated>false</IsTruncated>";
 
 std::string key_of(const std::string& inside) {
-  const s3_page page = parse_s3_page(list_of(inside + last), url);
+  const object_page page = parse_s3_page(list_of(inside + last), url);
   REQUIRE(page.objects.size() == 1);
   return page.objects[0].key;
 }
@@ -50,7 +50,7 @@ std::string refused(const std::string& xml) {
 }  // namespace
 
 TEST_CASE("a page has its objects, and says whether more follow") {
-  const s3_page page = parse_s3_page(
+  const object_page page = parse_s3_page(
       list_of("<Name>bucket</Name><Prefix>train/</Prefix><KeyCount>2</KeyCount><MaxKeys>2</MaxKeys>" +
               encoded +
               "<IsTruncated>true</IsTruncated>\n"
@@ -68,11 +68,11 @@ TEST_CASE("a page has its objects, and says whether more follow") {
   CHECK(page.objects[1].key == "train/\xE6\x97\xA5\x01");
   CHECK(page.objects[1].size == 0);
   CHECK(page.objects[1].etag.empty());
-  CHECK(page.next_continuation_token == "1ueGcx/LPRx1+Tr=");
+  CHECK(page.next == "1ueGcx/LPRx1+Tr=");
 
-  const s3_page empty = parse_s3_page(list_of(last), url);
+  const object_page empty = parse_s3_page(list_of(last), url);
   CHECK(empty.objects.empty());
-  CHECK(empty.next_continuation_token.empty());
+  CHECK(empty.next.empty());
 }
 
 TEST_CASE("keys are decoded only where the server says that it encoded them") {

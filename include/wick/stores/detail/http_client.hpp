@@ -31,9 +31,9 @@ class http_locator {
   virtual bool ready(const char* url) = 0;
   /// Called by the client's thread. \throws wick::error
   virtual http_address locate(const char* url) = 0;
-  /// The server refuses an address that was signed with `keys`. Whether there are others by now. By the
-  /// client's thread.
-  virtual bool has_other_settings(std::uint64_t keys) = 0;
+  /// The server refuses the address of `url` that was signed with `keys`. Whether there are others by now. By
+  /// the client's thread.
+  virtual bool has_other_settings(const char* url, std::uint64_t keys) = 0;
   /// The server has refused a request for its time: `there` is the server's (-1: unknown), `here` this
   /// machine's. By the client's thread.
   virtual void server_time(std::int64_t here, std::int64_t there) noexcept = 0;

@@ -1,5 +1,5 @@
 /// \file
-/// "s3://bucket/key", and the URL that stands for it.
+/// "s3://bucket/key", or "gs://bucket/key", and the URL that stands for it.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@
 namespace wick::inline v0_1::detail {
 
 struct s3_address {
+  std::string scheme = "s3";  ///< or "gs"
   std::string bucket = {};
   std::string key = {};  ///< any bytes; empty: the bucket
 
-  /// "s3://bucket/key"
+  /// "s3://bucket/key", "gs://bucket/key"
   std::string text() const;
 };
 

@@ -3,25 +3,13 @@
 /// ListObjectsV2 and "Error responses".
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <wick/io/detail/percent_encoding.hpp>
+#include <wick/stores/detail/object_list.hpp>
 
 namespace wick::inline v0_1::detail {
-
-struct s3_object {
-  std::string key = {};
-  std::uint64_t size = 0;  ///< bytes
-  std::string etag = {};   ///< with its quotes, as If-Match has it; empty: the server gives none
-};
-
-struct s3_page {
-  std::vector<s3_object> objects = {};
-  std::string next_continuation_token = {};  ///< for s3_page_query(); empty: this is the last page
-};
 
 /// The query of a page of the objects whose keys begin with `prefix`; its path is that of the bucket.
 /// \param continuation_token  of the page before; empty: the first page
@@ -29,7 +17,7 @@ name_values s3_page_query(const std::string& prefix, const std::string& continua
 
 /// \param url  names the list in messages: "s3://bucket/prefix"
 /// \throws wick::error also for an answer that is an error
-s3_page parse_s3_page(std::string_view xml, std::string_view url);
+object_page parse_s3_page(std::string_view xml, std::string_view url);
 
 /// An answer that says why a request failed. All are printable, and have at most 400 bytes.
 struct s3_error {

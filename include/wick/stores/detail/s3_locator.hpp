@@ -15,19 +15,20 @@
 #include <wick/stores/detail/aws_role.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
 #include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/object_list.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/remote.hpp>
 
 namespace wick::inline v0_1::detail {
 
-/// The addresses of a store: those of s3:// by the keys that are valid now, all others as they are.
+/// Addresses of objects of S3 by the keys that are valid now.
 class s3_locator : public http_locator {
  public:
   explicit s3_locator(const remote_options& options) : options_(options) {}
 
   bool ready(const char* url) override;
   http_address locate(const char* url) override;
-  bool has_other_settings(std::uint64_t keys) override;
+  bool has_other_settings(const char* url, std::uint64_t keys) override;
   void server_time(std::int64_t here, std::int64_t there) noexcept override {
     if (there >= 0) clock_offset_.store(there - here, std::memory_order_relaxed);
   }
@@ -43,6 +44,8 @@ class s3_locator : public http_locator {
   http_address address_of(const s3_address& object, const name_values& query, const aws_settings& with,
                           aws_signer& signer) const;
   std::vector<remote_name> list(http_client& client, const std::string& pattern) const;
+  object_page page_of(http_client& client, const std::string& pattern, const s3_address& bucket,
+                      const name_values& query) const;
 
   remote_options options_;
   std::atomic<std::int64_t> clock_offset_{0};  // seconds that the server's clock is ahead

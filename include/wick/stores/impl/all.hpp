@@ -8,7 +8,10 @@
 #include <wick/stores/impl/http_answer.hpp>
 #include <wick/stores/impl/http_client.hpp>
 #include <wick/stores/impl/latencies.hpp>
+#include <wick/stores/impl/object_list.hpp>
 #include <wick/stores/impl/remote.hpp>
 #include <wick/stores/impl/s3_address.hpp>
 #include <wick/stores/impl/s3_listing.hpp>
 #include <wick/stores/impl/s3_locator.hpp>
+#include <wick/stores/impl/url_locator.hpp>
+#include <wick/stores/impl/url_parts.hpp>

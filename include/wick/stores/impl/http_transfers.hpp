@@ -292,7 +292,7 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
     if (clock_differs) locator->server_time(std::time(nullptr), curl_getdate(r.answer.date.c_str(), nullptr));
     const bool signed_again = r.whole == nullptr;
     if (!r.answer.may_pass() && !(clock_differs && signed_again) &&
-        !(refused && locator->has_other_settings(r.keys))) {
+        !(refused && locator->has_other_settings(read.url, r.keys))) {
       if (status == 404 || status == 410) throw store_refusal(r.verdict());
       throw store_denial(r.verdict());
     }

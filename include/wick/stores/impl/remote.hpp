@@ -16,13 +16,13 @@
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>
-#include <wick/stores/detail/s3_locator.hpp>
+#include <wick/stores/detail/url_locator.hpp>
 #include <wick/stores/remote.hpp>
 
 namespace wick::inline v0_1 {
 
 std::shared_ptr<detail::object_store> detail::open_store(const remote_options& options) {
-  return std::make_shared<http_client>(options, std::make_unique<s3_locator>(options));
+  return std::make_shared<http_client>(options, std::make_unique<url_locator>(options));
 }
 
 namespace {

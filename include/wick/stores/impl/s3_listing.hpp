@@ -17,7 +17,9 @@
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/stores/detail/object_list.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
+#include <wick/stores/detail/url_parts.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -55,7 +57,7 @@ class page_reader {
     if (!parsed)
       throw problem(std::string("is no XML (") + parsed.description() + " at byte " +
                     std::to_string(parsed.offset) + "); see that the endpoint is an S3 server");
-    if (document_.child("Error")) throw source_error(url_, "s3", error_of(document_).text());
+    if (document_.child("Error")) throw source_error(url_, scheme_of(url_), error_of(document_).text());
     answer_ = document_.child("ListBucketResult");
     if (!answer_)
       throw problem("is <" + short_text(document_.first_child().name()) +
@@ -63,16 +65,16 @@ class page_reader {
     is_encoded_ = std::string_view(answer_.child_value("EncodingType")) == "url";
   }
 
-  s3_page read() const {
-    s3_page out;
+  object_page read() const {
+    object_page out;
     for (const pugi::xml_node entry : answer_.children("Contents"))
       out.objects.push_back({key(entry), size(entry), entry.child_value("ETag")});
     const std::string_view truncated = answer_.child_value("IsTruncated");
     if (truncated != "true" && truncated != "false")
       throw problem("has \"" + short_text(truncated) + "\" as IsTruncated, not true or false");
     if (truncated == "false") return out;
-    out.next_continuation_token = answer_.child_value("NextContinuationToken");
-    if (out.next_continuation_token.empty())
+    out.next = answer_.child_value("NextContinuationToken");
+    if (out.next.empty())
       throw problem(
           "says that more follows, and has no NextContinuationToken; the server must support "
           "ListObjectsV2");
@@ -100,7 +102,7 @@ class page_reader {
     return size;
   }
   error problem(const std::string& what) const {
-    return source_error(url_, "s3", "the server's list of objects " + what);
+    return source_error(url_, scheme_of(url_), "the server's list of objects " + what);
   }
 
   std::string_view url_;
@@ -120,7 +122,7 @@ name_values s3_page_query(const std::string& prefix, const std::string& continua
   return out;
 }
 
-s3_page parse_s3_page(std::string_view xml, std::string_view url) { return page_reader(xml, url).read(); }
+object_page parse_s3_page(std::string_view xml, std::string_view url) { return page_reader(xml, url).read(); }
 
 std::string s3_error::text() const {
   if (code.empty()) return message.empty() ? "the server gives no reason" : message;

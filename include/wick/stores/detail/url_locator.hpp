@@ -1,0 +1,36 @@
+/// \file
+/// Finds the addresses of all kinds of URLs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/io/detail/object_store.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/s3_locator.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::inline v0_1::detail {
+
+/// URLs of web servers as they are, and all others by the locator of their scheme.
+class url_locator : public http_locator {
+ public:
+  explicit url_locator(const remote_options& options) : options_(options), s3_(options) {}
+
+  bool ready(const char* url) override;
+  http_address locate(const char* url) override;
+  bool has_other_settings(const char* url, std::uint64_t keys) override;
+  void server_time(std::int64_t here, std::int64_t there) noexcept override { s3_.server_time(here, there); }
+  std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
+
+ private:
+  /// Null for web servers, and for what is no URL.
+  http_locator* of(std::string_view url) noexcept;
+
+  remote_options options_;
+  s3_locator s3_;
+};
+
+}  // namespace wick::detail
