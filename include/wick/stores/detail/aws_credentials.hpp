@@ -14,6 +14,7 @@ struct aws_settings {
   std::string endpoint = {};   ///< "http://localhost:9000"; empty: AWS
   std::string ca_bundle = {};  ///< a file; empty: the system's
   bool anonymous = false;      ///< requests are not signed
+  bool is_token = false;       ///< the access key is sent as it is, "Bearer …"
 
   bool operator==(const aws_settings&) const = default;
 };

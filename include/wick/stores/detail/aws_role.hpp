@@ -1,6 +1,6 @@
 /// \file
-/// Keys of S3 that come from elsewhere, and end: the roles of instances, containers, and web identities, and
-/// programs that print keys.
+/// Keys of stores that come from elsewhere, and end: the roles of instances, containers, and web identities,
+/// and programs that print keys.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@ namespace wick::inline v0_1::detail {
 /// Where temporary keys come from.
 struct aws_role {
   enum class kind {
-    none,          ///< the environment or a file has keys
-    web_identity,  ///< STS, for a token in a file, as in EKS
-    process,       ///< a program, credential_process
-    container,     ///< the agent of ECS, or of EKS's pod identities
-    instance,      ///< the instance metadata service of EC2, version 2
+    none,             ///< the environment or a file has keys
+    web_identity,     ///< STS, for a token in a file, as in EKS
+    process,          ///< a program, credential_process
+    container,        ///< the agent of ECS, or of EKS's pod identities
+    instance,         ///< the instance metadata service of EC2, version 2
+    google_instance,  ///< the metadata server of Google's virtual machines
   };
   kind of = kind::none;
   std::string url = {};         ///< of the service, without a path for web_identity and instance

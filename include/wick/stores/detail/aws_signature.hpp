@@ -29,7 +29,8 @@ class aws_signer {
   explicit aws_signer(aws_settings settings);
 
   /// The headers to send beside Host: those of the request, and those of the signature. Others may be sent
-  /// beside them, such as Range. For anonymous settings only those of the request.
+  /// beside them, such as Range. For anonymous settings only those of the request,
+  /// for a token Authorization beside them.
   /// \param now  seconds since 1970; S3 accepts a difference of 15 minutes
   name_values sign(const aws_request& request, std::time_t now);
 

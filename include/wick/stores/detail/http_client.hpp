@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <wick/async/detail/owned.hpp>
@@ -22,6 +23,9 @@ struct http_address {
   std::string ca_file = {};          ///< empty: as the options say
   std::uint64_t keys = 0;            ///< with which of the locator's keys it is signed
 };
+
+/// Whether one of "Name: value" has this name, given in lower case.
+bool has_header(const std::vector<std::string>& headers, std::string_view name);
 
 /// Says where an object is at the moment of an attempt: a signature ends with its minutes.
 class http_locator {

@@ -1,5 +1,5 @@
 /// \file
-/// Signed addresses of the objects of S3, and its lists.
+/// Signed addresses of the objects of S3 and of Google Cloud Storage, and their lists.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Addresses of objects of S3 by the keys that are valid now.
+/// Whose objects an s3_locator finds.
+enum class s3_service : unsigned char { amazon, google };
+
+/// Addresses of objects of S3, or of Google's stores, which speak its language, by the keys that are valid
+/// now.
 class s3_locator : public http_locator {
  public:
-  explicit s3_locator(const remote_options& options) : options_(options) {}
+  s3_locator(const remote_options& options, s3_service of);
 
   bool ready(const char* url) override;
   http_address locate(const char* url) override;
@@ -47,7 +51,10 @@ class s3_locator : public http_locator {
   object_page page_of(http_client& client, const std::string& pattern, const s3_address& bucket,
                       const name_values& query) const;
 
+  aws_lookup where() const { return {.profile = options_.profile, .anonymous = options_.anonymous}; }
+
   remote_options options_;
+  s3_service of_;
   std::atomic<std::int64_t> clock_offset_{0};  // seconds that the server's clock is ahead
   aws_settings now_;                           // once there is a signer
   owned<aws_signer> signer_;                   // the thread's

@@ -17,12 +17,16 @@ namespace wick::inline v0_1::detail {
 /// URLs of web servers as they are, and all others by the locator of their scheme.
 class url_locator : public http_locator {
  public:
-  explicit url_locator(const remote_options& options) : options_(options), s3_(options) {}
+  explicit url_locator(const remote_options& options)
+      : options_(options), s3_(options, s3_service::amazon), gs_(options, s3_service::google) {}
 
   bool ready(const char* url) override;
   http_address locate(const char* url) override;
   bool has_other_settings(const char* url, std::uint64_t keys) override;
-  void server_time(std::int64_t here, std::int64_t there) noexcept override { s3_.server_time(here, there); }
+  void server_time(std::int64_t here, std::int64_t there) noexcept override {
+    s3_.server_time(here, there);
+    gs_.server_time(here, there);
+  }
   std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
 
  private:
@@ -30,7 +34,7 @@ class url_locator : public http_locator {
   http_locator* of(std::string_view url) noexcept;
 
   remote_options options_;
-  s3_locator s3_;
+  s3_locator s3_, gs_;
 };
 
 }  // namespace wick::detail

@@ -107,6 +107,8 @@ const char* name_of(aws_role::kind of) noexcept {
       return "credential_process gives no keys";
     case aws_role::kind::container:
       return "the container's role (AWS_CONTAINER_CREDENTIALS_…) gives no keys";
+    case aws_role::kind::google_instance:
+      return "the virtual machine's service account gives no token";
     default:
       return "the instance's role gives no keys";
   }
@@ -199,15 +201,15 @@ aws_role_keys aws_role_client::get() {
   try {
     std::rethrow_exception(s.failure);
   } catch (const std::exception& e) {
-    throw passing_error((s.role.of == aws_role::kind::instance ? "" : "s3: ") +
-                        std::string(name_of(s.role.of)) + ": " + e.what() +
-                        (s.role.of == aws_role::kind::instance
-                             ? ""
-                             : "; check it, or ask without a signature: .anonymous = true"));
+    throw passing_error(
+        (is_last_resort() ? "" : "s3: ") + std::string(name_of(s.role.of)) + ": " + e.what() +
+        (is_last_resort() ? "" : "; check it, or ask without a signature: .anonymous = true"));
   }
 }
 
-bool aws_role_client::is_last_resort() const noexcept { return state_->role.of == aws_role::kind::instance; }
+bool aws_role_client::is_last_resort() const noexcept {
+  return state_->role.of == aws_role::kind::instance || state_->role.of == aws_role::kind::google_instance;
+}
 
 bool aws_role_client::refused(const std::string& access_key) {
   state& s = *state_;

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <memory>
@@ -29,6 +31,7 @@
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_role.hpp>
+#include <wick/stores/detail/google_credentials.hpp>
 #include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
@@ -51,6 +54,8 @@ class role_fetch {
         return parse_role_json(output_of_process());
       case aws_role::kind::container:
         return of_container();
+      case aws_role::kind::google_instance:
+        return of_google_instance();
       default:
         return of_instance();
     }
@@ -83,8 +88,10 @@ class role_fetch {
   }
 
   answer send(const request& r) const {
-    // Outside of EC2 no user should wait long for the metadata service that isn't there.
-    const int most_tries = role_.of == aws_role::kind::instance ? 2 : 3;
+    // Outside of such a machine no user should wait long for the metadata service that isn't there.
+    const bool on_instance =
+        role_.of == aws_role::kind::instance || role_.of == aws_role::kind::google_instance;
+    const int most_tries = on_instance ? 2 : 3;
     for (int tries = 1;; ++tries) {
       std::string why;
       answer out = send_once(r, why);
@@ -197,6 +204,14 @@ class role_fetch {
     if (name.empty()) throw error("the instance has no role; attach an instance profile");
     r.url = path + percent_encoded(name, slashes::encoded);
     return parse_role_json(good(r, send(r)));
+  }
+
+  aws_role_keys of_google_instance() const {
+    const request r{.url = role_.url + "/computeMetadata/v1/instance/service-accounts/default/token",
+                    .headers = {"Metadata-Flavor: Google"},
+                    .connect_ms = 1'000,
+                    .ms = 5'000};
+    return parse_google_token(good(r, send(r)), static_cast<std::int64_t>(std::time(nullptr)));
   }
 
   /// What the command prints. It gets no input, and may write messages to the terminal.

@@ -83,6 +83,10 @@ aws_signer::aws_signer(aws_settings settings) : settings_(std::move(settings)) {
 name_values aws_signer::sign(const aws_request& request, std::time_t now) {
   name_values out = request.headers;
   if (settings_.anonymous) return out;
+  if (settings_.is_token) {
+    out.emplace_back("Authorization", "Bearer " + settings_.access_key);
+    return out;
+  }
   const std::string time = iso8601(now);
   out.emplace_back("x-amz-content-sha256", sha256_of_nothing);
   out.emplace_back("x-amz-date", time);

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/signal_mask.hpp>
 #include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/impl/http_request.hpp>
@@ -31,6 +33,12 @@
 #include <wick/stores/remote.hpp>
 
 namespace wick::inline v0_1::detail {
+
+bool has_header(const std::vector<std::string>& headers, std::string_view name) {
+  return std::any_of(headers.begin(), headers.end(), [name](const std::string& line) {
+    return without_blanks(lower_case(line.substr(0, line.find(':')))) == name;
+  });
+}
 
 struct http_client::state : http_transfers {
   using http_transfers::http_transfers;

@@ -19,6 +19,7 @@
 #include <wick/sources/detail/glob.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
+#include <wick/stores/detail/google_credentials.hpp>
 #include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/object_list.hpp>
 #include <wick/stores/detail/s3_address.hpp>
@@ -27,10 +28,14 @@
 
 namespace wick::inline v0_1::detail {
 
+s3_locator::s3_locator(const remote_options& options, s3_service of) : options_(options), of_(of) {
+  if (has_header(options_.headers, "authorization")) options_.anonymous = true;
+}
+
 aws_role_client* s3_locator::role() const {
   const std::lock_guard lock(role_mutex_);
   if (!knows_role_) {
-    aws_role found = find_aws_role({.profile = options_.profile, .anonymous = options_.anonymous});
+    aws_role found = of_ == s3_service::amazon ? find_aws_role(where()) : find_google_role(where());
     if (found.of != aws_role::kind::none) role_ = make_owned<aws_role_client>(std::move(found));
     knows_role_ = true;
   }
@@ -44,7 +49,9 @@ aws_role_keys s3_locator::keys_of(aws_role_client& role) const {
     if (!role.is_last_resort()) throw;
     std::string all;
     try {
-      find_aws_settings({.profile = options_.profile});
+      aws_lookup keys = where();
+      keys.anonymous = false;
+      static_cast<void>(of_ == s3_service::amazon ? find_aws_settings(keys) : find_google_settings(keys));
     } catch (const error& none) {
       all = std::string(none.what()) + "; ";
     }
@@ -54,11 +61,13 @@ aws_role_keys s3_locator::keys_of(aws_role_client& role) const {
 
 aws_settings s3_locator::settings() const {
   aws_role_client* const by = role();
-  aws_settings out =
-      find_aws_settings({.profile = options_.profile, .anonymous = options_.anonymous || by != nullptr});
+  aws_lookup keys_at = where();
+  keys_at.anonymous = options_.anonymous || by != nullptr;
+  aws_settings out = of_ == s3_service::amazon ? find_aws_settings(keys_at) : find_google_settings(keys_at);
   if (by != nullptr) {
     aws_role_keys keys = keys_of(*by);
     out.anonymous = false;
+    out.is_token = of_ == s3_service::google;
     out.access_key = std::move(keys.access_key);
     out.secret_key = std::move(keys.secret_key);
     out.session_token = std::move(keys.session_token);

@@ -24,7 +24,7 @@ std::vector<remote_name> web_names(const std::string& pattern) {
   if (!pattern.starts_with("https://") && !pattern.starts_with("http://")) {
     throw source_error(
         is_url(pattern) ? shown_url(pattern) : pattern, "remote",
-        "does not begin with https://, http:// or s3://; give a local path to the source itself");
+        "does not begin with https://, http://, s3:// or gs://; give a local path to the source itself");
   }
   if (std::string_view(pattern).substr(0, pattern.find('?')).find('*') != std::string_view::npos ||
       pattern.ends_with('/')) {
@@ -43,7 +43,8 @@ std::vector<remote_name> web_names(const std::string& pattern) {
 }  // namespace
 
 http_locator* url_locator::of(std::string_view url) noexcept {
-  return scheme_of(url) == "s3" ? &s3_ : nullptr;
+  const std::string_view scheme = scheme_of(url);
+  return scheme == "s3" ? &s3_ : scheme == "gs" ? &gs_ : nullptr;
 }
 
 bool url_locator::ready(const char* url) {
