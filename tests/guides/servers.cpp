@@ -8,7 +8,7 @@
 
 namespace {
 
-[[maybe_unused]] void examples(const std::string& token) {
+[[maybe_unused]] void examples(const std::string& token, const std::string& sas_url) {
   wick::loader train(wick::tar("https://data.example.org/train-{000..146}.tar") | wick::shuffle() |
                          wick::read() | wick::decode() | wick::random_resized_crop(224) | wick::batch(256),
                      {.seed = 42});
@@ -23,6 +23,8 @@ namespace {
 
   const wick::files pictures(wick::remote("s3://photos/train/**.jpg", {.endpoint = "http://localhost:9000"}));
   (void)pictures;
+  const auto blobs = wick::tar(wick::remote("az://data/train-*.tar", {.endpoint = sas_url}));
+  (void)blobs;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Buckets of other makers than AWS: gs://, by HMAC keys and by tokens.
+// Buckets of other makers than AWS: gs:// by HMAC keys and by tokens, az:// by signatures.
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -18,6 +18,7 @@
 #include <wick/sampling/order.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/image_folder.hpp>
+#include <wick/stores/detail/azure_locator.hpp>
 #include <wick/stores/detail/google_credentials.hpp>
 #include <wick/stores/remote.hpp>
 
@@ -146,4 +147,93 @@ TEST_CASE("settings of Google's stores come from the environment, and no message
     CHECK(why != "");
     CHECK_FALSE(contains(why, "hid"));
   }
+}
+
+TEST_CASE("az:// is read by a signature of the environment or a SAS URL, which no message shows") {
+  const temp_dir folder;
+  const contents local = epoch_of(wick::files(write_files(folder, "account/data")));
+  write_file(folder.path() / "account/data/odd/a&b<c>\x01.txt", "of another alphabet");
+  const faulty_server server(folder);
+  const std::string endpoint = server.origin() + "/az/account",
+                    sas = "sv=2021-12-02&se=2999-01-01T00%3A00%3A00Z&sp=rl&sig=a%2B%2Fb%3D";
+  variables v;
+  v.set("AZURE_STORAGE_SERVICE_ENDPOINT", endpoint);
+  v.set("AZURE_STORAGE_SAS_TOKEN", "?" + sas);
+  CHECK(epoch_of(wick::files("az://data/train/f*.txt")) == local);
+  CHECK(epoch_of(wick::files("az://data/train/f{0..9}.txt")) == local);
+  CHECK(wick::files("az://data/train/").size() == 11);
+  CHECK(epoch_of(wick::files("az://data/train/a b+c%20.txt")) == contents{"odd"});
+  CHECK(epoch_of(wick::files("az://data/odd/*")) == contents{"of another alphabet"});
+  CHECK(wick::files("az://data/train/f*.txt").key(0) == "az://data/train/f0.txt");
+  CHECK(wick::image_folder("az://data/", {.extensions = {".txt"}}).classes() == contents{"odd", "train"});
+  const auto before = wick::files("az://data/train/f*.txt").fingerprint();
+  write_file(folder.path() / "account/data/train/f3.txt", "another");
+  CHECK(wick::files("az://data/train/f*.txt").fingerprint() != before);
+  CHECK(contains(message_of([] { return wick::files("az://data/none*"); }), "az://data/none*",
+                 "matches no object"));
+
+  v.set("AZURE_STORAGE_SAS_TOKEN", "se=2999&sig=hidden");
+  for (const char* const pattern : {"az://data/train/f0.txt", "az://data/train/*"}) {
+    const std::string message = message_of([&] { return epoch_of(wick::files(pattern)); });
+    CHECK(contains(message, pattern, "403", "AuthenticationFailed", "AZURE_STORAGE_SAS_TOKEN"));
+    CHECK_FALSE(contains(message, "hidden"));
+  }
+  // The options count before the environment; the SAS URL of a container names it.
+  for (const char* const of : {"", "/data"}) {
+    const wick::remote_options own{.endpoint = endpoint + of + "?" + sas};
+    CHECK(epoch_of(wick::files(wick::remote("az://data/train/f{1,2}.txt", own))).size() == 2);
+    CHECK(wick::files(wick::remote("az://data/train/*", own)).size() == 11);
+  }
+}
+
+TEST_CASE("a signature that ends is replaced by that of the environment") {
+  const temp_dir folder;
+  write_files(folder, "account/data");
+  const faulty_server server(folder);
+  variables v;
+  v.set("AZURE_STORAGE_SERVICE_ENDPOINT", server.origin() + "/az/account");
+  v.set("AZURE_STORAGE_SAS_TOKEN", "se=2999&sig=few");
+  {
+    wick::loader train(wick::files("az://data/train/f{0..9}.txt") | wick::read() | wick::group(1),
+                       {.workers = 1, .prefetch = 1});
+    int got = 0;
+    for (auto& group : train.epoch(0)) {
+      CHECK(group.size() == 1);
+      if (++got == 1) v.set("AZURE_STORAGE_SAS_TOKEN", "se=2999&sig=a%2B%2Fb%3D");
+    }
+    CHECK(got == 10);
+  }
+  v.set("AZURE_STORAGE_SAS_TOKEN", "se=2999&sig=few");
+  CHECK(contains(message_of([] { return epoch_of(wick::files("az://data/train/f{0..9}.txt")); }), "403"));
+}
+
+TEST_CASE("settings of Azure and its addresses are checked") {
+  using wick::detail::find_azure_settings, wick::detail::parse_azure_address, wick::detail::parse_azure_page;
+  variables v;
+  CHECK(contains(message_of([] { return find_azure_settings(""); }), "AZURE_STORAGE_ACCOUNT"));
+  v.set("AZURE_STORAGE_ACCOUNT", "Mine");
+  CHECK(contains(message_of([] { return find_azure_settings(""); }), "\"Mine\"", "no name of an account"));
+  v.set("AZURE_STORAGE_ACCOUNT", "mine");
+  CHECK(contains(message_of([] { return find_azure_settings(""); }), "AZURE_STORAGE_SAS_TOKEN",
+                 ".anonymous = true"));
+  CHECK(find_azure_settings("", {.anonymous = true}).origin == "https://mine.blob.core.windows.net");
+  for (const char* const wrong : {"sv=2021", "sig=hid den", "sig=hidden#", "mysig=hidden"}) {
+    v.set("AZURE_STORAGE_SAS_TOKEN", wrong);
+    const std::string message = message_of([] { return find_azure_settings(""); });
+    CHECK(contains(message, "copy AZURE_STORAGE_SAS_TOKEN again"));
+    CHECK_FALSE(contains(message, "hid"));
+  }
+  CHECK(parse_azure_address("az://$web/a b/?#").blob == "a b/?#");
+  for (const char* const wrong :
+       {"az://", "az://ab/x", "az://Data/x", "az://data_1/x", "az://data@mine.blob.core.windows.net/x",
+        "az://mine.blob.core.windows.net/data/x", "az://data?sig=hidden"}) {
+    const std::string message = message_of([&] { return parse_azure_address(wrong); });
+    CHECK(contains(message, "write az://CONTAINER/BLOB"));
+  }
+  for (const char* const wrong :
+       {"", "<Error><Code>C</Code></Error>", "<List/>", "<EnumerationResults>",
+        "<EnumerationResults><Blobs><Blob><Name>a</Name></Blob></Blobs></EnumerationResults>",
+        "<EnumerationResults><Blobs><Blob><Name Encoded='true'>%</Name><Properties><Content-Length>1"
+        "</Content-Length></Properties></Blob></Blobs></EnumerationResults>"})
+    CHECK(contains(message_of([&] { return parse_azure_page(wrong, "az://data/"), 0; }), "az://data/"));
 }

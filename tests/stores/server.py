@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import urllib.parse
+import xml.sax.saxutils
 import zlib
 from pathlib import Path
 
@@ -345,6 +346,32 @@ class Handler(http.server.BaseHTTPRequestHandler):
             KEYS[f"ya29.{number}"] = ("", time.time() + KEYS["seconds"])
         answer = {"access_token": f"ya29.{number}", "expires_in": KEYS["seconds"], "token_type": "Bearer"}
         self.text(200, json.dumps(answer).encode())
+
+    def serve_az(self, file, times):  # Azure's: /az/ACCOUNT/CONTAINER/BLOB, by a shared access signature
+        query = dict(urllib.parse.parse_qsl(self.path.partition("?")[2], keep_blank_values=True))
+        few = query.get("sig") == "few" and LOG["requests"] <= 4  # is good for some requests
+        fault = None if query.get("sig") == "a+/b=" or few else "AuthenticationFailed"
+        if query.get("se", "") < datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"):
+            fault = "AuthenticationFailed"
+        if "x-ms-version" not in self.headers:
+            fault = "MissingRequiredHeader"
+        if fault:
+            return self.text(403, f"\ufeff<?xml version='1.0'?><Error><Code>{fault}</Code></Error>".encode())
+        if query.get("comp") != "list":
+            return self.serve_ok(file, times, etag=self.etag(file) if file.is_file() else None)
+        if query.get("restype") != "container":
+            return self.text(400, b"<Error><Code>InvalidQueryParameterValue</Code></Error>")
+        page, then = self.page_of(file, query.get("prefix", ""), query.get("marker"))
+        rows = []
+        for k, f in page:
+            quoted = urllib.parse.quote(k) if "\x01" in k else xml.sax.saxutils.escape(k)
+            name = f'<Name Encoded="true">{quoted}</Name>' if "\x01" in k else f"<Name>{quoted}</Name>"
+            size = f"<Content-Length>{f.stat().st_size}</Content-Length>"
+            etag = self.etag(f).strip('"')
+            rows.append(f"<Blob>{name}<Properties>{size}<Etag>{etag}</Etag></Properties></Blob>")
+        folder = "<Blob><Name>train</Name><Properties><ResourceType>directory</ResourceType></Properties></Blob>"
+        body = f"<Blobs>{folder}{''.join(rows)}</Blobs><NextMarker>{then or ''}</NextMarker>"
+        self.text(200, f"\ufeff<EnumerationResults>{body}</EnumerationResults>".encode())
 
     def serve_unsteady(self, file, times):
         self.serve_stuck(file, times, 22)

@@ -42,6 +42,9 @@ struct remote_options {
   //
   // gs://: GCS_KEY and GCS_SECRET (HMAC keys), or a token in GOOGLE_OAUTH_ACCESS_TOKEN or
   // CLOUDSDK_AUTH_ACCESS_TOKEN; without them, that of the virtual machine, which is renewed before it ends.
+  //
+  // az://: AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_SAS_TOKEN. The endpoint may be the SAS URL of an account
+  // or a container.
   std::string endpoint = {};  ///< "http://localhost:9000"; empty: the service's own
   std::string region = {};    ///< of s3://: "eu-central-1"
   std::string profile = {};   ///< of s3://, in the profile files
@@ -53,7 +56,7 @@ struct remote_options {
 };
 
 /// Objects on a server, by URL: `tar(remote("https://host/train-{000..146}.tar"))`, `files(remote({…}))`,
-/// `tar(remote("s3://bucket/train-*.tar"))`, `tar(remote("gs://bucket/train-*.tar"))`. Braces stand for
+/// `tar(remote("s3://bucket/train-*.tar"))`; gs://bucket/… and az://container/… likewise. Braces stand for
 /// several names, as in a path. So do wildcards in buckets, which are listed; `s3://bucket/folder/` is all
 /// that begins with it. What is read are the ranges that samples need, many at a time; no worker and no I/O
 /// thread waits for them. A request that fails for a reason that passes (a broken connection, a busy server)

@@ -192,7 +192,7 @@ bool is_url(std::string_view text) noexcept {
 }
 
 bool is_in_bucket(std::string_view url) noexcept {
-  return url.starts_with("s3://") || url.starts_with("gs://");
+  return url.starts_with("s3://") || url.starts_with("gs://") || url.starts_with("az://");
 }
 
 std::string shown_url(std::string_view url) {

@@ -22,6 +22,8 @@ struct http_address {
   std::vector<std::string> headers;  ///< "Name: value"
   std::string ca_file = {};          ///< empty: as the options say
   std::uint64_t keys = 0;            ///< with which of the locator's keys it is signed
+  /// What to do when the server refuses it: ends a message. A literal.
+  const char* advice = "check the credentials";
 };
 
 /// Whether one of "Name: value" has this name, given in lower case.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <wick/io/detail/object_store.hpp>
+#include <wick/stores/detail/azure_locator.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/detail/s3_locator.hpp>
 #include <wick/stores/remote.hpp>
@@ -18,7 +19,7 @@ namespace wick::inline v0_1::detail {
 class url_locator : public http_locator {
  public:
   explicit url_locator(const remote_options& options)
-      : options_(options), s3_(options, s3_service::amazon), gs_(options, s3_service::google) {}
+      : options_(options), s3_(options, s3_service::amazon), gs_(options, s3_service::google), az_(options) {}
 
   bool ready(const char* url) override;
   http_address locate(const char* url) override;
@@ -35,6 +36,7 @@ class url_locator : public http_locator {
 
   remote_options options_;
   s3_locator s3_, gs_;
+  azure_locator az_;
 };
 
 }  // namespace wick::detail

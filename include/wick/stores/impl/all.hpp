@@ -5,6 +5,7 @@
 #include <wick/stores/impl/aws_credentials.hpp>
 #include <wick/stores/impl/aws_role.hpp>
 #include <wick/stores/impl/aws_signature.hpp>
+#include <wick/stores/impl/azure_locator.hpp>
 #include <wick/stores/impl/google_credentials.hpp>
 #include <wick/stores/impl/http_answer.hpp>
 #include <wick/stores/impl/http_client.hpp>

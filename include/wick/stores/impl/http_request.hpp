@@ -113,7 +113,8 @@ struct http_request {
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   http_answer answer;
-  std::uint64_t keys = 0;             // that it is signed with
+  std::uint64_t keys = 0;  // that it is signed with
+  const char* advice = "";
   std::uint64_t from = 0, place = 0;  // the first byte asked for; the object's byte that comes next
   bool checked = false, good = false;
   std::string fault, refusal;  // what is wrong with the answer; the first bytes of what it says about that
@@ -267,7 +268,7 @@ inline std::string http_request::verdict() const {
   } else if (answer.status == 404) {
     text += "; check the URL";
   } else if (answer.status == 401 || answer.status == 403) {
-    text += "; check the credentials";
+    text.append("; ").append(advice);
   }
   return text;
 }
@@ -288,6 +289,7 @@ inline std::string http_request::gave_up(const std::string& why, const remote_op
 inline void http_request::prepare(const http_address& to, const remote_options& options) {
   answer = {};
   keys = to.keys;
+  advice = to.advice;
   if (whole != nullptr) at = piece = 0;  // from the start
   from = place = at;
   checked = good = false;

@@ -119,6 +119,12 @@ http_address s3_locator::locate(const char* url) {
   }
   http_address out = address_of(parse_s3_address(url), {}, now_, *signer_);
   out.keys = keys_;
+  if (of_ == s3_service::google) {
+    out.advice =
+        "check the credentials: GCS_KEY and GCS_SECRET, or whether the token has ended, and whether it may "
+        "read "
+        "the bucket";
+  }
   return out;
 }
 

@@ -22,9 +22,9 @@ namespace {
 /// Of web servers.
 std::vector<remote_name> web_names(const std::string& pattern) {
   if (!pattern.starts_with("https://") && !pattern.starts_with("http://")) {
-    throw source_error(
-        is_url(pattern) ? shown_url(pattern) : pattern, "remote",
-        "does not begin with https://, http://, s3:// or gs://; give a local path to the source itself");
+    throw source_error(is_url(pattern) ? shown_url(pattern) : pattern, "remote",
+                       "does not begin with https://, http://, s3://, gs:// or az://; give a local path to "
+                       "the source itself");
   }
   if (std::string_view(pattern).substr(0, pattern.find('?')).find('*') != std::string_view::npos ||
       pattern.ends_with('/')) {
@@ -44,7 +44,10 @@ std::vector<remote_name> web_names(const std::string& pattern) {
 
 http_locator* url_locator::of(std::string_view url) noexcept {
   const std::string_view scheme = scheme_of(url);
-  return scheme == "s3" ? &s3_ : scheme == "gs" ? &gs_ : nullptr;
+  if (scheme == "s3") return &s3_;
+  if (scheme == "gs") return &gs_;
+  if (scheme == "az") return &az_;
+  return nullptr;
 }
 
 bool url_locator::ready(const char* url) {

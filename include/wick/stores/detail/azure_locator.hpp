@@ -1,0 +1,73 @@
+/// \file
+/// Addresses of the blobs of Azure, by shared access signatures, and lists of containers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/percent_encoding.hpp>
+#include <wick/stores/detail/aws_credentials.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/object_list.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::inline v0_1::detail {
+
+/// "az://container/blob"
+struct azure_address {
+  std::string container = {};
+  std::string blob = {};  ///< any bytes; empty: the container
+};
+
+/// \throws wick::error
+azure_address parse_azure_address(std::string_view text);
+
+/// Where an account's blobs are, and with which signature.
+struct azure_settings {
+  std::string origin = {};     ///< "https://account.blob.core.windows.net"
+  std::string signature = {};  ///< "sv=…&sig=…"; empty: none
+
+  bool operator==(const azure_settings&) const = default;
+};
+
+/// By an endpoint, which may be a SAS URL of an account or a container, else by
+/// AZURE_STORAGE_SERVICE_ENDPOINT, AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME, and
+/// AZURE_STORAGE_SAS_TOKEN, as Azure's CLI has them. \param where  its `anonymous`: no signature is needed
+/// \throws wick::error that never shows the signature
+azure_settings find_azure_settings(const std::string& endpoint, const aws_lookup& where = {});
+
+/// The blob's URL with its signature; of a container, where there is a query for it.
+std::string url_of(const azure_address& address, const azure_settings& settings,
+                   const name_values& query = {});
+
+/// A page of "List Blobs". Microsoft: Blob Storage REST API.
+/// \param url  names the list in messages: "az://container/prefix"
+/// \throws wick::error also for an answer that is an error
+object_page parse_azure_page(std::string_view xml, std::string_view url);
+
+class azure_locator : public http_locator {
+ public:
+  explicit azure_locator(const remote_options& options);
+
+  bool ready(const char*) override { return true; }
+  http_address locate(const char* url) override;
+  bool has_other_settings(const char* url, std::uint64_t keys) override;
+  void server_time(std::int64_t, std::int64_t) noexcept override {}
+  std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
+
+ private:
+  azure_settings settings() const;
+  http_address address_of(const azure_address& blob, const name_values& query,
+                          const azure_settings& with) const;
+  std::vector<remote_name> list(http_client& client, const std::string& pattern) const;
+
+  remote_options options_;
+  azure_settings now_;  // the thread's, once there are keys
+  std::uint64_t keys_ = 0;
+};
+
+}  // namespace wick::detail
