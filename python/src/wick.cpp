@@ -451,7 +451,7 @@ NB_MODULE(_wick, m) {
       "key"_a = "to_first_dot", "max_pixels"_a = most_pixels,
       "Tar shards as WebDataset writes them, of KEY.jpg (or png, …) and KEY.cls: batches of (images, "
       "labels). "
-      "\"train-{000..146}.tar\", \"train-*.tar\", URLs (https://, s3://), or a list. "
+      "\"train-{000..146}.tar\", \"train-*.tar\", URLs (https://, s3://, gs://, az://, hf://), or a list. "
       "keep_index: the next start reads no shard. missing_member=\"leave_out\": without samples that lack a "
       "picture or a class. key=\"to_last_dot\": where keys have dots.");
   wick::python::add_loader(
@@ -493,7 +493,8 @@ NB_MODULE(_wick, m) {
       },
       "files"_a, "length"_a, "batch"_a = 32, "dtype"_a = "uint16", "stride"_a = 0, "header"_a = 0,
       "shuffle"_a = true, "drop_last"_a = false, "raw"_a = false,
-      "Files of token numbers, as numpy's tofile() writes them, by a pattern, URLs (https://, s3://), or a "
+      "Files of token numbers, as numpy's tofile() writes them, by a pattern, URLs (https://, s3://, gs://, "
+      "az://, hf://), or a "
       "list: batches of (inputs, targets), int64 [batch, length], where targets are one token further on. "
       "raw: also files that begin as another format does.");
   wick::python::add_loader(

@@ -5,7 +5,7 @@ chooses it."""
 import sys
 from pathlib import Path
 
-PAGE, FAILURE, ADDRESS, ENDPOINT, PROFILES, ENCODED = range(6)
+PAGE, FAILURE, ADDRESS, ENDPOINT, PROFILES, AZURE, HUB, GOOGLE, HUB_ADDRESS, ENCODED = range(10)
 
 LIST = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name>'
@@ -23,6 +23,11 @@ SEEDS = {
     "endpoint_ipv6": (ENDPOINT, "https://[::1]:443"),
     "profiles": (PROFILES, "[default]\naws_access_key_id = A ; b\n\taws_secret_access_key=s\ns3 =\n  region = x\nregion=eu-west-1\n"),
     "profiles_role": (PROFILES, '# c\n[profile "default"]\r\nrole_arn = x\r\n[default]\nsso_session = y\n'),
+    "azure": (AZURE, "<EnumerationResults><Blobs><Blob><Name Encoded='true'>a%2Fb</Name><Properties><Content-Length>7</Content-Length>"
+              "<Etag>0x8D</Etag></Properties></Blob></Blobs><NextMarker>2</NextMarker></EnumerationResults>"),
+    "hub": (HUB, '{"sha":"' + "a1" * 20 + '","siblings":[{"rfilename":"a\\u0062/c","size":5,"lfs":{"size":5}}],"tags":[]}'),
+    "google": (GOOGLE, '{"access_token":"ya29.x","expires_in":3599,"token_type":"Bearer"}'),
+    "hub_address": (HUB_ADDRESS, "hf://datasets/owner/name@refs/convert/parquet/data/train-*.parquet"),
     "encoded": (ENCODED, "a%2Bb+%25"),
 }
 

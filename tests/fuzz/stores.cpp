@@ -1,5 +1,5 @@
 /// \file
-/// Any bytes as an answer of an S3 server, an address, an endpoint, or a file of profiles: a value or a
+/// Any bytes as an answer of a store, an address, an endpoint, or a file of profiles: a value or a
 /// wick::error comes out. The first byte of an input chooses which, the rest is the text.
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +15,9 @@
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
+#include <wick/stores/detail/azure_locator.hpp>
+#include <wick/stores/detail/google_credentials.hpp>
+#include <wick/stores/detail/hub_locator.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
@@ -85,8 +88,15 @@ void profiles(std::string_view text) {
   demand(!s.access_key.empty() && !s.secret_key.empty() && !s.region.empty(), "settings without a key");
 }
 
+void hub_address(std::string_view text) {
+  const wick::detail::hub_address of = wick::detail::parse_hub_address(text);
+  const wick::detail::hub_address again = wick::detail::parse_hub_address(of.text());
+  demand(of.data_set == again.data_set && of.revision == again.revision && of.path == again.path,
+         "another address");
+}
+
 void run(unsigned which, std::string text) {
-  switch (which % 6) {
+  switch (which % 10) {
     case 0:
       return page(text);
     case 1:
@@ -97,6 +107,16 @@ void run(unsigned which, std::string text) {
       return endpoint(std::move(text));
     case 4:
       return profiles(text);
+    case 5:
+      for (const auto& blob : wick::detail::parse_azure_page(text, "az://data/").objects)
+        demand(!blob.key.empty(), "no name");
+      return;
+    case 6:
+      return demand(wick::detail::parse_hub_revision(text).commit.size() == 40, "no commit");
+    case 7:
+      return demand(!wick::detail::parse_google_token(text, 0).access_key.empty(), "no token");
+    case 8:
+      return hub_address(text);
     default:
       static_cast<void>(wick::detail::percent_decoded(text, wick::detail::plus_signs::are_blanks));
   }

@@ -25,6 +25,8 @@ namespace {
   (void)pictures;
   const auto blobs = wick::tar(wick::remote("az://data/train-*.tar", {.endpoint = sas_url}));
   (void)blobs;
+  const auto shards = wick::tar("hf://datasets/owner/name@v1.0/train-*.tar", {"jpg", "cls"});
+  (void)shards;
 }
 
 }  // namespace

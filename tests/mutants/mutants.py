@@ -198,7 +198,7 @@ MUTANTS = [
     ),
     ("indexes: each process makes its own", INDEX_LOCK, "LOCK_EX | LOCK_NB", "LOCK_SH | LOCK_NB", "text", "text/lines"),
     ("indexes: processes that waited wait for each other", INDEX_LOCK, "if (waited) release();", "", "io", "io/index_lock"),
-    ("servers: headers go to other hosts", REQUEST, "to.headers.empty() ? 1L : 0L", "1L", "stores", "stores/remote"),
+    ("servers: headers go to other hosts", REQUEST, "follows ? 1L : 0L", "1L", "stores", "stores/remote"),
     (
         "servers: queries are shown",
         "include/wick/io/impl/object_store.hpp",

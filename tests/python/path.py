@@ -31,7 +31,7 @@ class Paths(unittest.TestCase):
                 given(wrong)
 
     def test_urls(self):
-        for url in ("s3://bucket/a", "https://host/a?b"):
+        for url in ("s3://bucket/a", "gs://bucket/a", "az://data/a", "hf://datasets/o/n/a", "https://host/a?b"):
             self.assertEqual(wick_bridge.path_bytes(url), url.encode())
             self.assertEqual(wick_bridge.path_bytes(pathlib.PurePosixPath(url)), url.encode())
 

@@ -1,4 +1,5 @@
-// Buckets of other makers than AWS: gs:// by HMAC keys and by tokens, az:// by signatures.
+// Buckets of other makers than AWS: gs:// by HMAC keys and by tokens, az:// by signatures, hf:// by
+// tokens and redirects.
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include "server.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
+#include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/io/read.hpp>
@@ -18,9 +20,12 @@
 #include <wick/sampling/order.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/image_folder.hpp>
+#include <wick/sources/tar.hpp>
 #include <wick/stores/detail/azure_locator.hpp>
 #include <wick/stores/detail/google_credentials.hpp>
+#include <wick/stores/detail/hub_locator.hpp>
 #include <wick/stores/remote.hpp>
+#include <wick/tables/csv.hpp>
 
 using wick_test::contains;
 using wick_test::faulty_server;
@@ -236,4 +241,115 @@ TEST_CASE("settings of Azure and its addresses are checked") {
         "<EnumerationResults><Blobs><Blob><Name Encoded='true'>%</Name><Properties><Content-Length>1"
         "</Content-Length></Properties></Blob></Blobs></EnumerationResults>"})
     CHECK(contains(message_of([&] { return parse_azure_page(wrong, "az://data/"), 0; }), "az://data/"));
+}
+
+TEST_CASE("hf:// is read as of one commit, by redirects that end, and the token stays with the Hub") {
+  const temp_dir folder, home;
+  const std::string main(40, 'a');
+  const contents local = epoch_of(wick::files(write_files(folder, main)));
+  write_file(folder.path() / std::string(40, 'b') / "default" / "x.txt", std::string(3000, 'x'));
+  const faulty_server server(folder);
+  variables v;
+  v.set("HF_ENDPOINT", server.origin() + "/hub");
+  v.set("HF_HOME", home.path().string());
+  for (const char* const data_set : {"set", "set@main", "set@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}) {
+    const std::string at = std::string("hf://datasets/me/") + data_set;
+    CHECK(epoch_of(wick::files(at + "/train/f*.txt")) == local);
+    CHECK(epoch_of(wick::files(at + "/train/f{0..9}.txt")) == local);
+    CHECK(wick::files(at + "/").size() == 11);
+    CHECK(wick::files(at + "/train/f*.txt").key(3) == "hf://datasets/me/set@" + main + "/train/f3.txt");
+    CHECK(wick::image_folder(at + "/", {.extensions = {".txt"}}).classes() == contents{"train"});
+    const wick::files named(contents{at + "/train/f1.txt", at + "/train/f9.txt"});
+    CHECK(named.key(1) == "hf://datasets/me/set@" + main + "/train/f9.txt");
+    CHECK(epoch_of(named).size() == 2);
+  }
+  CHECK(epoch_of(wick::files("hf://datasets/me/set@refs/convert/parquet/default/*")) ==
+        contents{std::string(3000, 'x')});
+  CHECK(epoch_of(wick::files("hf://datasets/me/set@refs%2Fconvert%2Fparquet/default/x.txt")).size() == 1);
+  CHECK(epoch_of(wick::files("hf://datasets/me/set/train/a b+c%20.txt")) == contents{"odd"});
+
+  for (const char* const pattern :
+       {"hf://datasets/me/gated/train/*", "hf://datasets/me/gated/train/f1.txt"}) {
+    v.set("HF_TOKEN", "hidden");
+    const std::string message = message_of([&] { return epoch_of(wick::files(pattern)); });
+    CHECK(contains(message, "hf://datasets/me/gated", "401", "restricted", "HF_TOKEN"));
+    CHECK_FALSE(contains(message, "hidden"));
+    v.set("HF_TOKEN", "");
+    write_file(home.path() / "token", "hf_sesame\n");
+    CHECK(epoch_of(wick::files(pattern)).size() > 0);
+    const wick::remote_options own{.headers = {"Authorization: Bearer hf_sesame"}};
+    CHECK(epoch_of(wick::files(wick::remote(pattern, own))).size() > 0);
+  }
+  CHECK(contains(message_of([] { return wick::files("hf://datasets/me/set@no/train/*"); }),
+                 "hf://datasets/me/set@no/train/*", "404", "Invalid rev id: no"));
+  CHECK(contains(message_of([] { return wick::files("hf://datasets/me/none/x"); }), "Repository not found"));
+  CHECK(contains(message_of([] { return epoch_of(wick::files("hf://datasets/me/set/gone.txt")); }),
+                 "gone.txt", "404"));
+
+  // A list in a table is of one commit, which is asked for once.
+  const long before = server.count("requests");
+  write_file(home.path() / "list.csv", "name,label\ntrain/f2.txt,0\ntrain/f7.txt,1\n");
+  const wick::csv list((home.path() / "list.csv").string());
+  write_files(folder, std::string(40, 'c'));
+  const wick::files listed = list.files("name", {.root = "hf://datasets/me/set@v1.0"});
+  CHECK(server.count("requests") == before + 1);
+  CHECK(listed.key(1) == "hf://datasets/me/set@" + std::string(40, 'c') + "/train/f7.txt");
+  CHECK(epoch_of(listed).size() == 2);
+}
+
+TEST_CASE("a shard on the Hub is asked for once, and its content's server for each sample until it refuses") {
+  const temp_dir folder;
+  wick_test::tar_writer tar;
+  for (int i = 0; i < 40; ++i)
+    tar.add(std::to_string(i) + ".txt", std::string(5000, static_cast<char>('a' + i % 26)));
+  write_file(folder.path() / std::string(40, 'a') / "train.tar", tar.done());
+  const faulty_server server(folder);
+  variables v;
+  v.set("HF_ENDPOINT", server.origin() + "/hub");
+  v.set("HF_HOME", folder.path().string());
+  wick::loader train(wick::tar("hf://datasets/me/set/train.tar", {"txt"}) | wick::read() | wick::group(1),
+                     {.workers = 1, .prefetch = 1});
+  for (int epoch = 0; epoch < 5; ++epoch) {  // signatures of 3 s
+    server.forget();
+    int got = 0;
+    for (auto& group : train.epoch(epoch)) got += static_cast<int>(group.size());
+    CHECK(got == 40);
+    CHECK(server.count("requests") <= 40 + 12);  // not 80: some are refused, or sent twice
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  }
+}
+
+TEST_CASE("addresses, answers, and settings of the Hub are checked") {
+  using wick::detail::find_hub_settings, wick::detail::parse_hub_address, wick::detail::parse_hub_revision;
+  const auto full = parse_hub_address("hf://datasets/o-1/n.a_m@refs/pr/7/a b/c?.txt");
+  CHECK(full.data_set == "o-1/n.a_m");
+  CHECK(full.revision == "refs/pr/7");
+  CHECK(full.path == "a b/c?.txt");
+  CHECK(full.text() == "hf://datasets/o-1/n.a_m@refs%2Fpr%2F7/a b/c?.txt");
+  CHECK(parse_hub_address("hf://datasets/o/n/x@y/z").path == "x@y/z");
+  CHECK(parse_hub_address("hf://datasets/o/n/x").revision == "main");
+  for (const char* const wrong :
+       {"hf://", "hf://o/n/x", "hf://datasets/n", "hf://datasets/n@main/x", "hf://datasets/o/n",
+        "hf://datasets/o/n@/x", "hf://datasets/o/n@main", "hf://datasets/o/n@refs/pr/7",
+        "hf://datasets/o/../x", "hf://datasets//n/x", "hf://datasets/o/n@%/x", "hf://datasets/o/n?x/y"})
+    CHECK(contains(message_of([&] { return parse_hub_address(wrong); }),
+                   "write hf://datasets/OWNER/NAME@REVISION/PATH"));
+  for (const char* const wrong :
+       {"", "[]", "{}", R"({"sha":"main"})", R"({"sha":7})",
+        R"({"sha":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","siblings":[{"size":-1}]})"})
+    CHECK(message_of([&] { return parse_hub_revision(wrong), 0; }) != "");
+  const temp_dir home;
+  variables v;
+  v.set("HF_HOME", home.path().string());
+  CHECK(find_hub_settings("").origin == "https://huggingface.co");
+  CHECK(find_hub_settings("").token.empty());
+  write_file(home.path() / "token", "hid\nden");
+  CHECK(contains(message_of([] { return find_hub_settings(""); }), "hf auth login"));
+  CHECK_FALSE(contains(message_of([] { return find_hub_settings(""); }), "hid"));
+  CHECK(find_hub_settings("", {.anonymous = true}).token.empty());
+  write_file(home.path() / "other", " hf_x ");
+  v.set("HF_TOKEN_PATH", (home.path() / "other").string());
+  CHECK(find_hub_settings("").token == "hf_x");
+  v.set("HF_TOKEN", "hf_y");
+  CHECK(find_hub_settings("").token == "hf_y");
 }

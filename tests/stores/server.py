@@ -373,6 +373,51 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = f"<Blobs>{folder}{''.join(rows)}</Blobs><NextMarker>{then or ''}</NextMarker>"
         self.text(200, f"\ufeff<EnumerationResults>{body}</EnumerationResults>".encode())
 
+    def serve_hub(self, file, times):  # Hugging Face's, of one data set with a commit for each of its branches
+        commits = {"main": "a" * 40, "refs/convert/parquet": "b" * 40, "v1.0": "c" * 40}
+        path = self.path.partition("?")[0].removeprefix("/hub")
+        query = urllib.parse.parse_qs(self.path.partition("?")[2])
+        if path.startswith(("/api/datasets/me/gated", "/datasets/me/gated")):
+            path = path.replace("/me/gated", "/me/set")
+            if self.headers.get("Authorization") != "Bearer hf_sesame":
+                return self.text(401, b'{"error":"Access to dataset me/gated is restricted."}')
+        if path.startswith("/api/datasets/me/set/revision/"):
+            revision = urllib.parse.unquote(path.split("/revision/")[1])
+            commit = commits.get(revision, revision)
+            if commit not in commits.values():
+                return self.text(404, json.dumps({"error": "Invalid rev id: " + revision}).encode())
+            answer = {"_id": "1", "sha": commit, "cardData": {"siblings": [{"rfilename": "no"}]}}
+            if query.get("blobs") == ["true"]:
+                files = [f for f in sorted((FOLDER / commit).rglob("*")) if f.is_file()]
+                answer["siblings"] = [{"rfilename": str(f.relative_to(FOLDER / commit)), "size": f.stat().st_size,
+                                       "lfs": {"size": 7, "sha256": "0"}} for f in files]
+            return self.text(200, json.dumps(answer).encode())
+        if not path.startswith("/datasets/me/set/resolve/"):
+            return self.text(404, b'{"error":"Repository not found"}')
+        commit, _, name = urllib.parse.unquote(path.split("/resolve/")[1]).partition("/")
+        if not (FOLDER / commit / name).is_file():
+            return self.text(404, b"Entry not found")
+        if (FOLDER / commit / name).stat().st_size < 2000:  # on the same host, for those who may
+            return self.text(307, b"", Location=f"/hub_small/{commit}/" + urllib.parse.quote(name))
+        to = f"http://localhost:{self.server.server_address[1]}/hub_content/{commit}/" + urllib.parse.quote(name)
+        with LOCK:
+            number = KEYS["made"] = KEYS["made"] + 1
+            KEYS[f"signature{number}"] = ("", time.time() + KEYS["seconds"])
+        self.text(302, b"Found. Redirecting to " + to.encode(), Location=f"{to}?X-Amz-Signature=signature{number}")
+
+    def serve_hub_small(self, file, times):
+        if self.headers.get("Authorization", "Bearer hf_sesame") != "Bearer hf_sesame":
+            return self.text(401, b"")
+        self.serve_ok(file, times)
+
+    def serve_hub_content(self, file, times):  # another host, of several machines, with signatures that end
+        if "Authorization" in self.headers:
+            return self.text(400, b"<Error><Code>InvalidArgument</Code><Message>Only one auth</Message></Error>")
+        signature = self.path.partition("X-Amz-Signature=")[2]
+        if time.time() > KEYS.get(signature, ("", 0))[1]:
+            return self.text(403, b"<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>")
+        self.serve_ok(file, times, etag=f'"machine {times}"')
+
     def serve_unsteady(self, file, times):
         self.serve_stuck(file, times, 22)
 
@@ -431,6 +476,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve_moved(self, file, times):
         self.text(302, b"", Location="/ok/" + file.name)
+
+    def serve_away(self, file, times):  # to another host, which must not see who asks
+        port = self.server.server_address[1]
+        self.text(302, b"", Location=f"http://localhost:{port}/nobody/{file.name}")
+
+    def serve_nobody(self, file, times):
+        if "Authorization" in self.headers:
+            return self.text(400, b"a header of another host")
+        self.serve_ok(file, times)
 
     def serve_signed(self, file, times):
         to = "/ok/" + file.name + "?signature=s3cret"

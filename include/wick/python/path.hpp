@@ -44,7 +44,7 @@ struct type_caster<wick::python::path> {
       return false;
     }
     // pathlib.Path("s3://bucket") has one slash.
-    for (const std::string_view scheme : {"http:/", "https:/", "s3:/", "gs:/", "az:/"}) {
+    for (const std::string_view scheme : {"http:/", "https:/", "s3:/", "gs:/", "az:/", "hf:/"}) {
       if (value.text.starts_with(scheme) && value.text.compare(scheme.size(), 1, "/") != 0)
         value.text.insert(scheme.size(), 1, '/');
     }

@@ -24,7 +24,8 @@ struct remote_options {
   /// Sends a request that takes 1.5 times as long as 95 % of the last ones a second time, and takes the
   /// answer that comes first. At most 3 % of all, none of over 8 MiB, and none while many are late.
   bool hedge = true;
-  /// Sent with each request: "Authorization: Bearer …". They go to no other host than the URL's.
+  /// Sent with each request: "Authorization: Bearer …". They go to no other host than the URL's: a redirect
+  /// is followed where there are none but Authorization, which is left out there.
   std::vector<std::string> headers = {};
   /// A file of certificates to trust, in the place of the system's.
   std::string ca_file = {};
@@ -45,6 +46,8 @@ struct remote_options {
   //
   // az://: AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_SAS_TOKEN. The endpoint may be the SAS URL of an account
   // or a container.
+  //
+  // hf://: HF_ENDPOINT, and the token HF_TOKEN, or that of a file, where `hf auth login` writes it.
   std::string endpoint = {};  ///< "http://localhost:9000"; empty: the service's own
   std::string region = {};    ///< of s3://: "eu-central-1"
   std::string profile = {};   ///< of s3://, in the profile files
@@ -56,7 +59,8 @@ struct remote_options {
 };
 
 /// Objects on a server, by URL: `tar(remote("https://host/train-{000..146}.tar"))`, `files(remote({…}))`,
-/// `tar(remote("s3://bucket/train-*.tar"))`; gs://bucket/… and az://container/… likewise. Braces stand for
+/// `tar(remote("s3://bucket/train-*.tar"))`; gs://bucket/… and az://container/… likewise, and
+/// hf://datasets/OWNER/NAME@REVISION/…, which is read as of one commit. Braces stand for
 /// several names, as in a path. So do wildcards in buckets, which are listed; `s3://bucket/folder/` is all
 /// that begins with it. What is read are the ranges that samples need, many at a time; no worker and no I/O
 /// thread waits for them. A request that fails for a reason that passes (a broken connection, a busy server)

@@ -96,6 +96,9 @@ class object_store {
   virtual void call_off(remote_read& read) noexcept = 0;
   /// How many reads it makes at a time, as far as others wait.
   virtual std::size_t at_a_time() const noexcept = 0;
+  /// The pattern with a revision that doesn't move, where the store has revisions. May ask the server.
+  /// \throws wick::error
+  virtual std::string pinned(const std::string& pattern) { return pattern; }
   /// What `pattern` stands for. May ask the server. \throws wick::error
   virtual std::vector<remote_name> names(const std::string& pattern) = 0;
   /// What it has done so far, as a line of the report.
@@ -111,7 +114,8 @@ struct remote_list {
 
 /// Whether it begins as a URL does: "https://…".
 bool is_url(std::string_view text) noexcept;
-/// Whether it names an object of a bucket, as in "s3://…": a name that may have any character, and no query.
+/// Whether it names an object of a bucket or a hub, as in "s3://…": a name that may have any character, and
+/// no query.
 bool is_in_bucket(std::string_view url) noexcept;
 /// A URL as messages, keys and fingerprints show it: without name, password, and query, which may be secret.
 std::string shown_url(std::string_view url);

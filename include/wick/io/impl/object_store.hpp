@@ -192,7 +192,8 @@ bool is_url(std::string_view text) noexcept {
 }
 
 bool is_in_bucket(std::string_view url) noexcept {
-  return url.starts_with("s3://") || url.starts_with("gs://") || url.starts_with("az://");
+  return url.starts_with("s3://") || url.starts_with("gs://") || url.starts_with("az://") ||
+         url.starts_with("hf://");
 }
 
 std::string shown_url(std::string_view url) {

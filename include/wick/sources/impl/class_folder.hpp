@@ -197,8 +197,8 @@ class_folder::class_folder(const std::string& root, class_folder_options options
   std::string folder = root;
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   if (detail::is_url(root)) {
-    folder += '/';
     std::shared_ptr<detail::object_store> store = detail::store_of(root, in_messages.source);
+    folder = store->pinned(folder + '/');
     std::vector<detail::remote_name> names = store->names(folder);
     keep({std::move(store), std::move(names), std::move(folder)}, std::move(options), in_messages);
     return;

@@ -25,6 +25,7 @@ namespace wick::inline v0_1 {
 void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store) {
   if (paths.empty()) throw error("files: the list is empty; give it at least one path");
   auto data = std::make_shared<table>();
+  const bool listed = store != nullptr;  // by the store itself
   std::size_t total = 0;
   for (const std::string& path : paths) total += path.size() + 1;
   data->arena.reserve(total);
@@ -33,13 +34,17 @@ void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::obj
     if (path.empty())
       throw error("files: path " + std::to_string(data->offsets.size()) + " of the list is empty");
     data->offsets.push_back(data->arena.size());
-    data->arena.append(path).push_back('\0');
+    if (!listed && detail::is_url(path)) {
+      detail::require_encoded(path, "files");
+      if (store == nullptr) store = detail::store_of(path, "files");
+      data->arena.append(store->pinned(path)).push_back('\0');
+    } else {
+      data->arena.append(path).push_back('\0');
+    }
   }
   data->shared_prefix = shared_prefix(*data);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!detail::is_url(paths[i])) continue;
-    detail::require_encoded(paths[i], "files");
-    if (store == nullptr) store = detail::store_of(paths[i], "files");
     if (data->objects == nullptr) data->objects = std::make_unique<detail::remote_object[]>(paths.size());
     data->objects[i].store = store.get();
   }

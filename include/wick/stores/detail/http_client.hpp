@@ -22,6 +22,7 @@ struct http_address {
   std::vector<std::string> headers;  ///< "Name: value"
   std::string ca_file = {};          ///< empty: as the options say
   std::uint64_t keys = 0;            ///< with which of the locator's keys it is signed
+  bool same_size_is_same = false;    ///< whatever the ETag says
   /// What to do when the server refuses it: ends a message. A literal.
   const char* advice = "check the credentials";
 };
@@ -43,6 +44,11 @@ class http_locator {
   /// The server has refused a request for its time: `there` is the server's (-1: unknown), `here` this
   /// machine's. By the client's thread.
   virtual void server_time(std::int64_t here, std::int64_t there) noexcept = 0;
+  /// The server has redirected the address of `url`, with success. By the client's thread.
+  virtual void redirected(const char* /*url*/, const char* /*to*/) {}
+  /// The pattern with a revision that doesn't move, where its store has revisions. Any thread.
+  /// \throws wick::error
+  virtual std::string pinned(class http_client& /*client*/, const std::string& pattern) { return pattern; }
   /// The list of what `pattern` stands for. Any thread.
   virtual std::vector<remote_name> names(class http_client& client, const std::string& pattern) = 0;
 };
@@ -62,6 +68,7 @@ class http_client : public object_store {
   void begin(remote_read& read) override;
   void call_off(remote_read& read) noexcept override;
   std::size_t at_a_time() const noexcept override;
+  std::string pinned(const std::string& pattern) override;
   std::vector<remote_name> names(const std::string& pattern) override;
   std::string note() const override;
   /// The whole of an answer, for lists. Waits. \throws wick::error, also when it has more than `most` bytes

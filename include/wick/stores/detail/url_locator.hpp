@@ -10,6 +10,7 @@
 #include <wick/io/detail/object_store.hpp>
 #include <wick/stores/detail/azure_locator.hpp>
 #include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/hub_locator.hpp>
 #include <wick/stores/detail/s3_locator.hpp>
 #include <wick/stores/remote.hpp>
 
@@ -19,7 +20,11 @@ namespace wick::inline v0_1::detail {
 class url_locator : public http_locator {
  public:
   explicit url_locator(const remote_options& options)
-      : options_(options), s3_(options, s3_service::amazon), gs_(options, s3_service::google), az_(options) {}
+      : options_(options),
+        s3_(options, s3_service::amazon),
+        gs_(options, s3_service::google),
+        az_(options),
+        hf_(options) {}
 
   bool ready(const char* url) override;
   http_address locate(const char* url) override;
@@ -28,6 +33,8 @@ class url_locator : public http_locator {
     s3_.server_time(here, there);
     gs_.server_time(here, there);
   }
+  void redirected(const char* url, const char* to) override;
+  std::string pinned(http_client& client, const std::string& pattern) override;
   std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
 
  private:
@@ -37,6 +44,7 @@ class url_locator : public http_locator {
   remote_options options_;
   s3_locator s3_, gs_;
   azure_locator az_;
+  hub_locator hf_;
 };
 
 }  // namespace wick::detail

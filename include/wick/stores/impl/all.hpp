@@ -9,6 +9,7 @@
 #include <wick/stores/impl/google_credentials.hpp>
 #include <wick/stores/impl/http_answer.hpp>
 #include <wick/stores/impl/http_client.hpp>
+#include <wick/stores/impl/hub_locator.hpp>
 #include <wick/stores/impl/latencies.hpp>
 #include <wick/stores/impl/object_list.hpp>
 #include <wick/stores/impl/remote.hpp>

@@ -129,6 +129,10 @@ void http_client::call_off(remote_read& read) noexcept {
 
 std::size_t http_client::at_a_time() const noexcept { return state_->limit.load(std::memory_order_relaxed); }
 
+std::string http_client::pinned(const std::string& pattern) {
+  return state_->locator->pinned(*this, pattern);
+}
+
 std::vector<remote_name> http_client::names(const std::string& pattern) {
   return state_->locator->names(*this, pattern);
 }

@@ -262,9 +262,11 @@ inline std::string http_request::verdict() const {
   }
   if (!answer.location.empty() && answer.status / 100 == 3) {
     const std::string_view to = answer.location;  // may be without a host
-    text += "; it redirects to " +
-            printable(is_url(to) ? shown_url(to) : std::string(to.substr(0, to.find_first_of("?#")))) +
-            ", and headers of a request go to no other host: give that URL";
+    text +=
+        "; it redirects to " +
+        printable(is_url(to) ? shown_url(to) : std::string(to.substr(0, to.find_first_of("?#")))) +
+        ", and headers of a request go to no other host (but for Authorization, which is left out there): "
+        "give that URL";
   } else if (answer.status == 404) {
     text += "; check the URL";
   } else if (answer.status == 401 || answer.status == 403) {
@@ -327,8 +329,11 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
 #if LIBCURL_VERSION_NUM >= 0x075700
   set(CURLOPT_QUICK_EXIT, 1L);  // to stop waits for no name server
 #endif
-  // Headers may hold a secret, which is for the first host alone.
-  set(CURLOPT_FOLLOWLOCATION, to.headers.empty() ? 1L : 0L);
+  // Headers may hold a secret, which is for the first host alone. So curl treats this one, and no other.
+  const bool follows = std::all_of(to.headers.begin(), to.headers.end(), [](const std::string& line) {
+    return has_header({line}, "authorization");
+  });
+  set(CURLOPT_FOLLOWLOCATION, follows ? 1L : 0L);
   set(CURLOPT_MAXREDIRS, 5L);
 #if LIBCURL_VERSION_NUM >= 0x075500
   set(CURLOPT_PROTOCOLS_STR, "http,https");

@@ -230,7 +230,7 @@ inline void http_transfers::start(http_request& r) {
     r.easy = idle.back();
     idle.pop_back();
   }
-  r.sizes_only = options.compare_sizes_only;
+  r.sizes_only = options.compare_sizes_only || to.same_size_is_same;
   r.versions = &versions;
   r.prepare(to, options);
   if (curl_multi_add_handle(multi, r.easy) != CURLM_OK) throw std::bad_alloc();
@@ -249,6 +249,12 @@ inline void http_transfers::ended(http_request& r, CURLcode code) {
     curl_easy_getinfo(r.easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
     first_bytes.add(1e-6 * static_cast<double>(first));
   }
+  long redirects = 0;
+  const char* last = nullptr;
+  curl_easy_getinfo(r.easy, CURLINFO_REDIRECT_COUNT, &redirects);
+  curl_easy_getinfo(r.easy, CURLINFO_EFFECTIVE_URL, &last);
+  if (redirects > 0 && last != nullptr && r.good && r.whole == nullptr)
+    locator->redirected(r.read->url, last);
   if (r.second()) return second_ended(r, code);
   drop_second(r);
   std::erase(active, &r);

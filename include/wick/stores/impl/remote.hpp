@@ -73,12 +73,13 @@ bool detail::use_remote_for_urls() noexcept {
 detail::remote_list detail::named_by(std::shared_ptr<object_store> store,
                                      const std::vector<std::string>& patterns) {
   remote_list out{std::move(store), {}};
-  for (const std::string& pattern : patterns) {
+  for (const std::string& given : patterns) {
+    const std::string pattern = out.store->pinned(given);
     std::vector<remote_name> found = out.store->names(pattern);
     out.names.insert(out.names.end(), std::make_move_iterator(found.begin()),
                      std::make_move_iterator(found.end()));
+    if (patterns.size() == 1 && pattern.ends_with('/')) out.folder = pattern;
   }
-  if (patterns.size() == 1 && patterns[0].ends_with('/')) out.folder = patterns[0];
   if (out.names.empty()) throw error("remote: the list is empty; give it at least one URL");
   return out;
 }

@@ -22,9 +22,10 @@ namespace {
 /// Of web servers.
 std::vector<remote_name> web_names(const std::string& pattern) {
   if (!pattern.starts_with("https://") && !pattern.starts_with("http://")) {
-    throw source_error(is_url(pattern) ? shown_url(pattern) : pattern, "remote",
-                       "does not begin with https://, http://, s3://, gs:// or az://; give a local path to "
-                       "the source itself");
+    throw source_error(
+        is_url(pattern) ? shown_url(pattern) : pattern, "remote",
+        "does not begin with https://, http://, s3://, gs://, az:// or hf://; give a local path to "
+        "the source itself");
   }
   if (std::string_view(pattern).substr(0, pattern.find('?')).find('*') != std::string_view::npos ||
       pattern.ends_with('/')) {
@@ -47,6 +48,7 @@ http_locator* url_locator::of(std::string_view url) noexcept {
   if (scheme == "s3") return &s3_;
   if (scheme == "gs") return &gs_;
   if (scheme == "az") return &az_;
+  if (scheme == "hf") return &hf_;
   return nullptr;
 }
 
@@ -63,6 +65,15 @@ http_address url_locator::locate(const char* url) {
 bool url_locator::has_other_settings(const char* url, std::uint64_t keys) {
   http_locator* const by = of(url);
   return by != nullptr && by->has_other_settings(url, keys);
+}
+
+void url_locator::redirected(const char* url, const char* to) {
+  if (http_locator* const by = of(url); by != nullptr) by->redirected(url, to);
+}
+
+std::string url_locator::pinned(http_client& client, const std::string& pattern) {
+  http_locator* const by = of(pattern);
+  return by == nullptr ? pattern : by->pinned(client, pattern);
 }
 
 std::vector<remote_name> url_locator::names(http_client& client, const std::string& pattern) {

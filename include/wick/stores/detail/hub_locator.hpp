@@ -1,0 +1,94 @@
+/// \file
+/// Addresses of the files of data sets on the Hugging Face Hub, of a revision that doesn't move.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <wick/io/detail/object_store.hpp>
+#include <wick/stores/detail/aws_credentials.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/object_list.hpp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::inline v0_1::detail {
+
+/// "hf://datasets/OWNER/NAME@REVISION/PATH"
+struct hub_address {
+  std::string data_set = {};  ///< "OWNER/NAME"
+  std::string revision = {};  ///< a commit, branch or tag, "refs/convert/parquet"; "main" where there is none
+  std::string path = {};      ///< below the data set's root
+
+  /// Whether the revision is a commit, which never changes.
+  bool pinned() const noexcept;
+  std::string text() const;
+};
+
+/// \throws wick::error
+hub_address parse_hub_address(std::string_view text);
+
+/// What the Hub says of a revision of a data set: /api/datasets/OWNER/NAME/revision/REVISION.
+struct hub_revision {
+  std::string commit = {};
+  object_page files = {};  ///< where they were asked for; without ETags
+};
+
+/// \throws wick::error, without a URL
+hub_revision parse_hub_revision(std::string_view json);
+
+/// Where the Hub is, and with which token: HF_ENDPOINT, and HF_TOKEN, else a file: HF_TOKEN_PATH,
+/// $HF_HOME/token, or ~/.cache/huggingface/token, where `hf auth login` writes it.
+struct hub_settings {
+  std::string origin = {};  ///< "https://huggingface.co"
+  std::string token = {};   ///< empty: none, for public data sets
+};
+
+/// \throws wick::error that never shows the token
+hub_settings find_hub_settings(const std::string& endpoint, const aws_lookup& where = {});
+
+/// Asks the Hub once for each file, which redirects to its servers of content, and then those, until they
+/// refuse the signature that the redirect had.
+class hub_locator : public http_locator {
+ public:
+  explicit hub_locator(const remote_options& options);
+
+  bool ready(const char*) override { return true; }
+  http_address locate(const char* url) override;
+  bool has_other_settings(const char* url, std::uint64_t keys) override;
+  void redirected(const char* url, const char* to) override;
+  void server_time(std::int64_t, std::int64_t) noexcept override {}
+  std::string pinned(http_client& client, const std::string& pattern) override;
+  std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
+
+ private:
+  struct place {
+    std::string url;
+    std::uint64_t keys = 0;
+  };
+  struct commit {
+    std::string of;
+    std::time_t since = 0;
+  };
+
+  hub_settings settings() const;
+  std::vector<std::string> headers(const hub_settings& with) const;
+  hub_revision ask(http_client& client, const hub_address& of, const char* query) const;
+  hub_address pin(http_client& client, hub_address of);
+
+  remote_options options_;
+  std::mutex mutex_;
+  std::map<std::string, commit> commits_;  // of "OWNER/NAME@REVISION", for a minute; guarded
+  // The thread's:
+  hub_settings now_;
+  std::uint64_t keys_ = 0, last_ = 0;  // those of now_; the last number given away
+  std::unordered_map<std::string, place> places_;
+};
+
+}  // namespace wick::detail
