@@ -6,10 +6,11 @@
 #   ROOM          only the tests of these folders of tests/: batch, loader, misuse, …
 #   --no-install  only name what is missing, and stop with 1
 #
-# Without a room: format, spelling and structure, then the tests of a landing, without its sanitizers. The other examples are
-# run by tests/run.sh examples; tests/nightly.sh runs what takes longer.
+# Without a room: format, spelling and structure, then the tests of a landing, without its sanitizers and without what compiles
+# programs of users: misuse, pairs, consume, guides, and all examples but three. As rooms they are compiled and run, too.
+# tests/landing.sh runs all of it, tests/nightly.sh what takes longer.
 # The build is in build/debug; ccache is used where it is installed. The same with CMake alone:
-# cmake --preset debug && cmake --build --preset debug && ctest --preset debug.
+# cmake --preset debug && cmake --build --preset debug && ctest --preset debug -LE compiles.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
@@ -45,7 +46,7 @@ wick_get_nanobind
 if ((${#rooms[@]} == 0)); then
   wick_part style bash tests/style.sh structure format spelling
   wick_part build wick_build_preset debug
-  wick_part test wick_test_preset debug "${ctest_arguments[@]}"
+  wick_part test wick_test_preset debug -LE "^compiles$" "${ctest_arguments[@]}"
   wick_finish_parts tests/run.sh
   exit
 fi
@@ -55,6 +56,8 @@ for room in "${rooms[@]}"; do
   if [[ $room == examples ]]; then
     targets+=(examples/all tools/all)
     wick_configure_options=(-D WICK_EXAMPLE_TESTS=)
+  elif [[ $room == guides ]]; then
+    targets+=(wick_guides)
   elif [[ -e tests/$room/CMakeLists.txt ]]; then
     targets+=("tests/$room/all")
   else
