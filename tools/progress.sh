@@ -18,7 +18,7 @@ wick_tell() {
     if [[ -n $count ]]; then
       done=${count%/*} all=${count#*/}
       text="$done of $all, $seconds s"
-      if ((done > 0)); then
+      if ((20 * done >= all)); then # the first ones may be the longest
         left=$((seconds * (all - done) / done))
         text+=", about $left s left"
       fi
