@@ -42,6 +42,7 @@ needs=(build tests jpeg png lmdb curl torch data venv python)
 wick_require "${needs[@]}"
 wick_get_arrow
 wick_get_nanobind
+wick_get_s3
 
 if ((${#rooms[@]} == 0)); then
   wick_part style bash tests/style.sh structure format spelling

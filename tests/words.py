@@ -7,6 +7,8 @@ words.py ROOT
 Code, inline code and quoted text (program output, titles) may have any word. docs/words.md has the words of this project.
 """
 
+import functools
+import multiprocessing
 import re
 import sys
 from pathlib import Path
@@ -154,32 +156,43 @@ def comments(code: str) -> str:
     return "".join(out) + prose("".join(block))
 
 
+@functools.cache
+def compiled() -> list:
+    return [(re.compile(pattern, re.IGNORECASE), *rest) for pattern, *rest in RULES]
+
+
+def faults_of(root: Path, file: Path) -> list:
+    faults = []
+    name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
+    if file.suffix == ".md":
+        checked = {DOCS: prose(text)}
+    elif name.startswith(("bench/", "tests/")):  # the messages of tests are those of the headers
+        checked = {COMMENTS: comments(text)}
+    else:
+        checked = {MESSAGES: messages(text), COMMENTS: comments(text)}
+    for kind, each in checked.items():
+        for rule, instead, where, _ in compiled():
+            for found in rule.finditer(each) if kind in where else ():
+                line = each.count(chr(10), 0, found.start()) + 1
+                faults.append(f"{name}:{line}: {' '.join(found.group().split())}: {instead}")
+    most, remedy = MAX_WORDS.get(name, (None, None))
+    if most and len(text.split()) > most:
+        faults.append(f"{name}:1: {len(text.split())} words: at most {most}; {remedy}")
+    return faults
+
+
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     files = [f for glob in FILES for f in sorted(root.glob(glob)) if f.parent.name != "docs" or f.name not in EXCEPT]
     files += sorted((root / "include").rglob("*.hpp"))
     files += [f for folder in PROGRAMS for f in sorted((root / folder).rglob("*")) if f.suffix in (".cpp", ".hpp")]
-    rules = [(re.compile(pattern, re.IGNORECASE), *rest) for pattern, *rest in RULES]
     faults = []
-    for rule, _, _, broken in rules:
+    for rule, _, _, broken in compiled():
         if not rule.search(broken):
             faults.append(f"tests/words.py: '{broken}' does not break {rule.pattern}")
-    for file in files:
-        name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
-        if file.suffix == ".md":
-            checked = {DOCS: prose(text)}
-        elif name.startswith(("bench/", "tests/")):  # the messages of tests are those of the headers
-            checked = {COMMENTS: comments(text)}
-        else:
-            checked = {MESSAGES: messages(text), COMMENTS: comments(text)}
-        for kind, each in checked.items():
-            for rule, instead, where, _ in rules:
-                for found in rule.finditer(each) if kind in where else ():
-                    line = each.count(chr(10), 0, found.start()) + 1
-                    faults.append(f"{name}:{line}: {' '.join(found.group().split())}: {instead}")
-        most, remedy = MAX_WORDS.get(name, (None, None))
-        if most and len(text.split()) > most:
-            faults.append(f"{name}:1: {len(text.split())} words: at most {most}; {remedy}")
+    with multiprocessing.Pool() as pool:
+        for found in pool.imap(functools.partial(faults_of, root), files, chunksize=16):
+            faults += found
     for fault in faults:
         print(fault)
     print(f"{len(files)} files, {len(faults)} faults")
