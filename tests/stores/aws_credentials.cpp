@@ -10,9 +10,9 @@
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_role.hpp>
 
-using wick::detail::aws_lookup;
 using wick::detail::aws_settings;
 using wick::detail::find_aws_settings;
+using wick::detail::settings_lookup;
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::temp_dir;

@@ -231,10 +231,15 @@ TEST_CASE("settings of Azure and its addresses are checked") {
   CHECK(parse_azure_address("az://$web/a b/?#").blob == "a b/?#");
   for (const char* const wrong :
        {"az://", "az://ab/x", "az://Data/x", "az://data_1/x", "az://data@mine.blob.core.windows.net/x",
-        "az://mine.blob.core.windows.net/data/x", "az://data?sig=hidden"}) {
+        "az://mine.blob.core.windows.net/data/x", "az://data?sig=hidden", "az://data/x?sv=1&sig=hidden"}) {
     const std::string message = message_of([&] { return parse_azure_address(wrong); });
     CHECK(contains(message, "write az://CONTAINER/BLOB"));
+    CHECK_FALSE(contains(message, "hidden"));
   }
+  const std::string of_list =
+      message_of([] { return epoch_of(wick::files(contents{"az://data/x?sig=hidden"})); });
+  CHECK(contains(of_list, "az://data/x", "has a signature"));
+  CHECK_FALSE(contains(of_list, "hidden"));
   for (const char* const wrong :
        {"", "<Error><Code>C</Code></Error>", "<List/>", "<EnumerationResults>",
         "<EnumerationResults><Blobs><Blob><Name>a</Name></Blob></Blobs></EnumerationResults>",

@@ -23,7 +23,7 @@ struct aws_settings {
 const char* process_variable(const char* name);
 
 /// Where to look for settings.
-struct aws_lookup {
+struct settings_lookup {
   /// Its keys count before those of the environment. Empty: AWS_PROFILE, else "default".
   std::string profile = {};
   bool anonymous = false;                                        ///< no keys are needed
@@ -36,6 +36,6 @@ struct aws_lookup {
 /// AWS: "AWS SDKs and Tools Reference Guide", shared config and credentials files. For keys that a program or
 /// a server must be asked for, see aws_role.hpp; SSO, and roles that another profile takes, are not
 /// supported. \throws wick::error that never shows a secret
-aws_settings find_aws_settings(const aws_lookup& where = {});
+aws_settings find_aws_settings(const settings_lookup& where = {});
 
 }  // namespace wick::detail

@@ -34,7 +34,7 @@ struct aws_role {
 /// By the order of AWS's own programs: keys of the environment, a web identity, keys of ~/.aws/credentials,
 /// credential_process, keys of ~/.aws/config, a container, the instance. AWS: "AWS SDKs and Tools Reference
 /// Guide", standardized credential providers. \throws wick::error
-aws_role find_aws_role(const aws_lookup& where = {});
+aws_role find_aws_role(const settings_lookup& where = {});
 
 /// Keys that a role gives, and when they end.
 struct aws_role_keys {

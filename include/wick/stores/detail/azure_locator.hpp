@@ -38,7 +38,7 @@ struct azure_settings {
 /// AZURE_STORAGE_SERVICE_ENDPOINT, AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME, and
 /// AZURE_STORAGE_SAS_TOKEN, as Azure's CLI has them. \param where  its `anonymous`: no signature is needed
 /// \throws wick::error that never shows the signature
-azure_settings find_azure_settings(const std::string& endpoint, const aws_lookup& where = {});
+azure_settings find_azure_settings(const std::string& endpoint, const settings_lookup& where = {});
 
 /// The blob's URL with its signature; of a container, where there is a query for it.
 std::string url_of(const azure_address& address, const azure_settings& settings,

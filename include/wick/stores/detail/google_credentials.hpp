@@ -15,11 +15,11 @@ namespace wick::inline v0_1::detail {
 ///
 /// Google: Cloud Storage, XML API, "Simple migration from Amazon S3", and "Authentication". \throws
 /// wick::error that never shows a secret
-aws_settings find_google_settings(const aws_lookup& where = {});
+aws_settings find_google_settings(const settings_lookup& where = {});
 
 /// Of kind `none` where the environment has keys or a token; else that of the virtual machine, whose metadata
 /// server gives tokens (GCE_METADATA_HOST, NO_GCE_CHECK). Google: Compute Engine, "About VM metadata".
-aws_role find_google_role(const aws_lookup& where = {});
+aws_role find_google_role(const settings_lookup& where = {});
 
 /// The metadata server's answer: the token is the access key. \throws wick::error, without a secret
 /// \param now  seconds since 1970

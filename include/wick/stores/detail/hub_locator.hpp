@@ -51,7 +51,7 @@ struct hub_settings {
 };
 
 /// \throws wick::error that never shows the token
-hub_settings find_hub_settings(const std::string& endpoint, const aws_lookup& where = {});
+hub_settings find_hub_settings(const std::string& endpoint, const settings_lookup& where = {});
 
 /// Asks the Hub once for each file, which redirects to its servers of content, and then those, until they
 /// refuse the signature that the redirect had.

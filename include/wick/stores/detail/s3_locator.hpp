@@ -51,7 +51,7 @@ class s3_locator : public http_locator {
   object_page page_of(http_client& client, const std::string& pattern, const s3_address& bucket,
                       const name_values& query) const;
 
-  aws_lookup where() const { return {.profile = options_.profile, .anonymous = options_.anonymous}; }
+  settings_lookup where() const { return {.profile = options_.profile, .anonymous = options_.anonymous}; }
 
   remote_options options_;
   s3_service of_;

@@ -123,7 +123,7 @@ class aws_profile {
 
 class aws_reader {
  public:
-  explicit aws_reader(const aws_lookup& where)
+  explicit aws_reader(const settings_lookup& where)
       : where_(where),
         profile_(first({where.profile, variable("AWS_PROFILE"), "default"})),
         credentials_path_(path("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials")),
@@ -304,7 +304,7 @@ class aws_reader {
     return true;
   }
 
-  const aws_lookup& where_;
+  const settings_lookup& where_;
   std::string profile_, credentials_path_, config_path_;
   aws_profile credentials_, config_;
 };
@@ -313,8 +313,8 @@ class aws_reader {
 
 const char* process_variable(const char* name) { return std::getenv(name); }
 
-aws_settings find_aws_settings(const aws_lookup& where) { return aws_reader(where).read(); }
+aws_settings find_aws_settings(const settings_lookup& where) { return aws_reader(where).read(); }
 
-aws_role find_aws_role(const aws_lookup& where) { return aws_reader(where).role(); }
+aws_role find_aws_role(const settings_lookup& where) { return aws_reader(where).role(); }
 
 }  // namespace wick::detail

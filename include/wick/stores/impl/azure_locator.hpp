@@ -46,11 +46,14 @@ azure_address parse_azure_address(std::string_view text) {
   if (!is_special && (out.container.size() < 3 || out.container.size() > 63 || !has_only(out.container, "-")))
     throw refuse("\"" + printable(out.container) +
                  "\" is no name of a container: 3 to 63 lower-case letters, digits, and - inside");
+  if (const std::size_t query = out.blob.find('?');
+      query != std::string::npos && out.blob.find("sig=", query) != std::string::npos)
+    throw refuse("has a signature; give that in AZURE_STORAGE_SAS_TOKEN, or a SAS URL as .endpoint");
   if (out.blob.size() > 1024 * 4) throw refuse("its blob's name has over 1,024 characters");
   return out;
 }
 
-azure_settings find_azure_settings(const std::string& endpoint, const aws_lookup& where) {
+azure_settings find_azure_settings(const std::string& endpoint, const settings_lookup& where) {
   const auto first = [&](std::initializer_list<const char*> names) {
     std::string out;
     for (const char* const name : names) {
@@ -156,11 +159,12 @@ http_address azure_locator::address_of(const azure_address& blob, const name_val
 }
 
 http_address azure_locator::locate(const char* url) {
+  const azure_address blob = parse_azure_address(url);
   if (keys_ == 0) {
     now_ = settings();
     keys_ = 1;
   }
-  http_address out = address_of(parse_azure_address(url), {}, now_);
+  http_address out = address_of(blob, {}, now_);
   out.keys = keys_;
   return out;
 }

@@ -19,7 +19,7 @@ namespace {
 
 /// What the environment has to say of Google's stores.
 struct google_environment {
-  explicit google_environment(const aws_lookup& where)
+  explicit google_environment(const settings_lookup& where)
       : key(value(where, "GCS_KEY")),
         secret(value(where, "GCS_SECRET")),
         token(value(where, "GOOGLE_OAUTH_ACCESS_TOKEN")),
@@ -28,7 +28,7 @@ struct google_environment {
     if (endpoint.empty()) endpoint = "https://storage.googleapis.com";
     if (endpoint.find("://") == std::string::npos) endpoint.insert(0, "http://");
   }
-  static std::string value(const aws_lookup& where, const char* name) {
+  static std::string value(const settings_lookup& where, const char* name) {
     const char* const text = where.variable(name);
     return text == nullptr ? std::string() : std::string(without_blanks(text));
   }
@@ -42,7 +42,7 @@ bool is_printed(std::string_view text) {
 
 }  // namespace
 
-aws_settings find_google_settings(const aws_lookup& where) {
+aws_settings find_google_settings(const settings_lookup& where) {
   google_environment of(where);
   aws_settings out;
   out.region = "auto";
@@ -67,7 +67,7 @@ aws_settings find_google_settings(const aws_lookup& where) {
       ".anonymous = true");
 }
 
-aws_role find_google_role(const aws_lookup& where) {
+aws_role find_google_role(const settings_lookup& where) {
   const google_environment of(where);
   aws_role out;
   const std::string off = google_environment::value(where, "NO_GCE_CHECK");

@@ -114,7 +114,7 @@ hub_revision parse_hub_revision(std::string_view text) {
   return out;
 }
 
-hub_settings find_hub_settings(const std::string& endpoint, const aws_lookup& where) {
+hub_settings find_hub_settings(const std::string& endpoint, const settings_lookup& where) {
   const auto variable = [&](const char* name) {
     const char* const text = where.variable(name);
     return text == nullptr ? std::string() : std::string(without_blanks(text));

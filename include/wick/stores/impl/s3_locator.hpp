@@ -49,7 +49,7 @@ aws_role_keys s3_locator::keys_of(aws_role_client& role) const {
     if (!role.is_last_resort()) throw;
     std::string all;
     try {
-      aws_lookup keys = where();
+      settings_lookup keys = where();
       keys.anonymous = false;
       static_cast<void>(of_ == s3_service::amazon ? find_aws_settings(keys) : find_google_settings(keys));
     } catch (const error& none) {
@@ -61,7 +61,7 @@ aws_role_keys s3_locator::keys_of(aws_role_client& role) const {
 
 aws_settings s3_locator::settings() const {
   aws_role_client* const by = role();
-  aws_lookup keys_at = where();
+  settings_lookup keys_at = where();
   keys_at.anonymous = options_.anonymous || by != nullptr;
   aws_settings out = of_ == s3_service::amazon ? find_aws_settings(keys_at) : find_google_settings(keys_at);
   if (by != nullptr) {
