@@ -213,6 +213,36 @@ TEST_CASE("an epoch of which nothing is kept ends with an error, once, and the n
   }
 }
 
+TEST_CASE("an epoch of which nothing is left says what filter(), failures, and drop_last left out") {
+  const auto keep = [](const cell& c) { return c.target != 1; };
+  const auto fail = [](cell c) {
+    if (c.target == 1) throw wick::error("a bad one");
+    return c;
+  };
+  const wick::on_error skip(wick::on_error::skip, {.compact = true});
+  const auto message = [](auto pipeline, const wick::loader_options& options) {
+    wick::loader l(std::move(pipeline), options);
+    return message_of([&] {
+      while (l.next()) {
+      }
+      return 0;
+    });
+  };
+  const auto two = wick::from(numbers{40}) | wick::take(2);
+  CHECK(contains(
+      message(two | wick::filter(keep) | wick::array_batch(2, {.drop_last = true}), {.on_error = skip}),
+      "nothing is left of epoch 0: filter() left out 1, drop_last left out 1; take smaller"));
+  CHECK(
+      contains(message(two | wick::map(fail) | wick::array_batch(2, {.drop_last = true}), {.on_error = skip}),
+               "nothing is left of epoch 0: 1 failed, drop_last left out 1; take smaller"));
+  const auto one = wick::from(numbers{40}) | wick::subset(std::vector<std::uint64_t>{1});
+  CHECK(contains(message(one | wick::map(fail), {.on_error = skip}),
+                 "nothing is left of epoch 0: 1 failed; see loader.failure_log()"));
+  CHECK(contains(message(one | wick::filter(keep) | wick::array_batch(2), {}),
+                 "the only sample of epoch 0 was left out"));
+  CHECK(message(two | wick::map(fail) | wick::array_batch(2), {.on_error = skip}).empty());
+}
+
 TEST_CASE("a rank whose samples are all filtered delivers empty batches, as other ranks may keep some") {
   const auto keep = [](const cell& c) { return c.target >= 4; };  // of batches of 8, the second half
   for (const std::uint64_t rank : {0, 1}) {

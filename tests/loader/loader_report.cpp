@@ -554,10 +554,11 @@ TEST_CASE("what a cache, a callable, or a coroutine decodes is the time of decod
   const wick_test::temp_dir folder;
   const auto decoded = wick::from(source) | wick::decode() | wick::resize(32, 32);
   const auto check = [](const auto& make, const char* carried_out_by) {
+    const auto share = [&](const wick::report& of) { return stage_of(of, carried_out_by).busy / of.busy(); };
     wick::report r = over_epoch(make(0)).first;
-    for (int i = 1; i < 3; ++i) {  // the one that other programs have disturbed least
+    for (int i = 1; i < 5; ++i) {  // the one in which other programs have disturbed that stage least
       wick::report again = over_epoch(make(i)).first;
-      if (again.busy() < r.busy()) r = std::move(again);
+      if (share(again) < share(r)) r = std::move(again);
     }
     INFO(r.to_string());
     const auto& decode = stage_of(r, "decode");

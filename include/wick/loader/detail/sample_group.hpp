@@ -56,10 +56,11 @@ class sample_group {
       const bool good = has(slot);
       records.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
       if (!good) {
-        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) records.drops.add(1, 0);
+        const bool filtered = std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end();
+        records.drops.add({.filtered = filtered ? 1u : 0u, .failed = filtered ? 0u : 1u}, 0, false);
         continue;
       }
-      records.drops.add(0, 1);
+      records.drops.add({}, 1, true);
       records.report.took(1);
       return slot;
     }

@@ -85,6 +85,14 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
   sort_by_slot(to);
 }
 
+left_out_counts left_out_of(const batch_job& j, const std::vector<told_failure>& told) {
+  const auto skipped = std::count_if(
+      told.begin(), told.end(), [](const told_failure& f) { return f.entry.action == error_action::skip; });
+  return {.filtered =
+              static_cast<std::uint64_t>(std::count_if(j.failures.begin(), j.failures.end(), is_left_out)),
+          .failed = static_cast<std::uint64_t>(skipped)};
+}
+
 delivered_batch delivery_of(const batch_job& j, const scheduler& of,
                             const std::vector<told_failure>& failures) {
   delivered_batch out;

@@ -234,7 +234,7 @@ bool loader_core::deliver_batch(batch_job& j) {
   stands_.moved.add(j.number, j.moved);
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
-  const auto dropped = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
+  left_out_counts out = left_out_of(j, told_);
   std::optional<delivered_batch> line;
   if (logged) line = delivery_of(j, scheduler_, told_);
   const bool there = take(j);
@@ -249,13 +249,14 @@ bool loader_core::deliver_batch(batch_job& j) {
     }
     if (line) log_delivery(*line, there);
     if (records_.account.any_bad()) data();
-    records_.drops.add(static_cast<std::uint64_t>(dropped), there ? print.samples : told_.size());
-    if (!there) {
-      for (const told_failure& f : told_) {
-        if (f.entry.action == error_action::fail) throw to_exception(f);
-      }
-      return false;
-    }
+    const auto thrown = std::find_if(told_.begin(), told_.end(), [](const told_failure& f) {
+      return f.entry.action == error_action::fail;
+    });
+    const bool quiet = !there && thrown == told_.end();
+    if (quiet && settings_.facts().drop_last) out.cut = count - std::min(count, out.filtered + out.failed);
+    records_.drops.add(out, there ? print.samples : quiet ? 0 : 1, !quiet);
+    if (quiet) return false;
+    if (!there) throw to_exception(*thrown);
     records_.report.took(print.samples);
     records_.prints.add(print);
     slot_ = 0;

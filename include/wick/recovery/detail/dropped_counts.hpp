@@ -1,5 +1,5 @@
 /// \file
-/// Counts of what filter() leaves out, kept by the consumer in the order of delivery.
+/// Counts of what filter(), failures, and drop_last leave out, kept by the consumer in the order of delivery.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,43 @@ namespace wick::inline v0_1::detail {
 /// Whether filter() has left this sample out in the end.
 inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
 
-/// What filter() has left out.
+/// What became of samples that were not delivered.
+struct left_out_counts {
+  std::uint64_t filtered = 0, failed = 0;
+  std::uint64_t cut = 0;  ///< good ones in a batch that isn't full, with drop_last
+};
+
+/// What filter() has left out, and whether an epoch delivers anything.
 class dropped_counts {
  public:
-  std::uint64_t of_training = 0;
-  std::uint64_t reported = 0;  // of these
+  std::uint64_t of_training = 0;  // by filter()
+  std::uint64_t reported = 0;     // of these
 
   /// After a start in the middle of an epoch they can't say that all of it was left out.
   void begin(bool at_the_beginning) noexcept {
-    epoch_ = 0;
-    nothing_kept_ = at_the_beginning;
+    epoch_ = {};
+    nothing_kept_ = nothing_came_ = at_the_beginning;
   }
-  void add(std::uint64_t dropped, std::uint64_t kept) noexcept {
-    of_training += dropped;
-    epoch_ += dropped;
+  /// \param came  whether the consumer has a batch or a sample of it, or an exception
+  void add(const left_out_counts& out, std::uint64_t kept, bool came) noexcept {
+    of_training += out.filtered;
+    epoch_.filtered += out.filtered;
+    epoch_.failed += out.failed;
+    epoch_.cut += out.cut;
     nothing_kept_ = nothing_kept_ && kept == 0;
+    nothing_came_ = nothing_came_ && !came;
   }
   /// At the end of an epoch. Of several ranks none knows what the others keep.
   /// \throws wick::error, once, when nothing was left of it on the only rank
   void require_some(std::uint64_t epoch, std::uint64_t ranks) {
-    if (nothing_kept_ && epoch_ != 0 && ranks == 1) refuse(epoch, std::exchange(epoch_, 0));
+    const bool out = epoch_.filtered != 0 || (nothing_came_ && epoch_.failed != 0);
+    if (nothing_kept_ && out && ranks == 1) refuse(epoch, std::exchange(epoch_, {}));
   }
 
  private:
-  [[noreturn]] static void refuse(std::uint64_t epoch, std::uint64_t dropped);
-  std::uint64_t epoch_ = 0;
-  bool nothing_kept_ = false;
+  [[noreturn]] static void refuse(std::uint64_t epoch, const left_out_counts& out);
+  left_out_counts epoch_;
+  bool nothing_kept_ = false, nothing_came_ = false;
 };
 
 }  // namespace wick::detail
