@@ -229,8 +229,11 @@ TEST_CASE("memory that runs out while an image is decoded is an error of decode(
   const auto failure = [&](auto&& pipeline) {
     wick::loader l(pipeline, {.workers = 1, .on_error = wick::on_error::skip});
     l.epoch(0);
-    while (l.next()) {
-    }
+    static_cast<void>(message_of([&] {  // nothing may be left of the epoch
+      while (l.next()) {
+      }
+      return 0;
+    }));
     REQUIRE(l.failure_log().total() == 1);
     return l.failure_log().entries().front();
   };

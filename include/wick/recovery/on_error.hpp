@@ -94,7 +94,7 @@ class on_error {
  public:
   /// The sample's batch fails: taking it throws wick::sample_error. The default.
   static constexpr detail::error_rule fail{0, {}, error_action::fail};
-  /// The sample is left out: its batch is shorter, or filled from the end of the epoch
+  /// The sample is left out: its batch is shorter, and may be empty, or is filled from the end of the epoch
   /// (error_options::compact).
   static constexpr detail::error_rule skip{0, {}, error_action::skip};
   /// Another sample of the epoch takes its place; seed, epoch and position say which.

@@ -164,7 +164,8 @@ report_lines::report_lines(const report& r) {
           (i == 0 ? " (" : ", ") + o.stage + ": " + std::to_string(o.count) + " " + std::string(o.outcome);
     }
     after.push_back(
-        {"", failed + (r.outcomes.empty() ? "; see loader.failure_log()" : "); see loader.failure_log()")});
+        {"", failed + (r.outcomes.empty() ? "; see loader.failure_log(), in Python loader.failures"
+                                          : "); see loader.failure_log(), in Python loader.failures")});
   }
   for (const std::string& n : r.notes) after.push_back({"note: ", n});
 }

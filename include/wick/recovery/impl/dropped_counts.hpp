@@ -26,7 +26,8 @@ void dropped_counts::refuse(std::uint64_t epoch, const left_out_counts& out) {
   if (out.cut != 0) text += "drop_last left out " + std::to_string(out.cut) + ", ";
   text.resize(text.size() - 2);
   throw error(text + "; " +
-              (out.cut != 0 ? "take smaller batches, or no drop_last" : "see loader.failure_log()"));
+              (out.cut != 0 ? "take smaller batches, or no drop_last"
+                            : "see loader.failure_log(), in Python loader.failures"));
 }
 
 }  // namespace wick::detail

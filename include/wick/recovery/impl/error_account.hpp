@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <exception>
@@ -188,6 +190,12 @@ bool blames_no_sample(const std::exception_ptr& cause) {
   }
 }
 
+std::string without_zeros(double x) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%g", x);
+  return out.data();
+}
+
 }  // namespace
 
 void error_account::remember(const told_failure& f) {
@@ -205,7 +213,7 @@ void error_account::check(const told_failure& last, std::uint64_t longest, std::
   const auto beyond = [&](const std::string& what, const std::string& allowed) {
     throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
                           last.entry.key + ": " + last.entry.stage + last.entry.written + ": " +
-                          last.entry.text + "; loader.failure_log() has all");
+                          last.entry.text + "; loader.failure_log(), in Python loader.failures, has all");
   };
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
   if (counted_ > limits_.count)
@@ -217,7 +225,7 @@ void error_account::check(const told_failure& last, std::uint64_t longest, std::
   if (limits_.rate < 1 && static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
     beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
                number(epoch_) + " failed",
-           "a rate of " + std::to_string(limits_.rate));
+           "a rate of " + without_zeros(limits_.rate));
   }
 }
 

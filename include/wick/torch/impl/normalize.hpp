@@ -27,7 +27,7 @@ namespace {
 
 /// Which dimension has the channels; -1 where one mean serves all.
 std::int64_t channel_dimension(const at::Tensor& t, int channels) {
-  if (channels == 1) return -1;
+  if (channels == 1 || t.numel() == 0) return -1;  // of none: all its samples were skipped
   const bool first = t.dim() > 2 && t.size(1) == channels;
   if (first && t.size(-1) == channels) {
     throw error(
