@@ -103,6 +103,15 @@ class Files(unittest.TestCase):
         for call, text in (
             (lambda: self.folder(bach=4), r"^wick.image_folder\(\) has no keyword bach; did you mean batch\?$"),
             (lambda: wick.tokens(self.path("none"), 8, drop_lst=True), r"wick.tokens\(\) has no keyword drop_lst; did you mean drop_last\?"),
+            (lambda: self.folder(num_workers=2), r"no keyword num_workers; did you mean workers\?$"),
+            (lambda: self.folder(cache=True), r"no keyword cache; it has folder, batch"),
+            (lambda: self.folder(batch="16"), r"^wick.image_folder\(\): batch='16'; it takes a whole number$"),
+            (lambda: self.folder(batch=-4), r"batch=-4; it takes a whole number that isn't negative$"),
+            (lambda: self.folder(shuffle="yes"), r"shuffle='yes'; it takes True or False$"),
+            (lambda: self.folder(transforms=T.Resize(64)), r"transforms takes a list: \[Resize\(64\)\]$"),
+            (lambda: self.folder(transforms=[T.Resize(64), T.CenterCrop]), r"transforms\[1\] is CenterCrop, without arguments; call it"),
+            (lambda: self.folder(transforms=[lambda x: x]), r"transforms\[0\] is a Python function"),
+            (lambda: self.folder(transforms=["flip"]), r"transforms\[0\] is 'flip'; give a transform of wick.transforms"),
             (lambda: T.RandomCrop(4, fill_holes=1), r"wick.RandomCrop\(\) has no keyword fill_holes; it has size, padding, pad_if_needed$"),
         ):
             with self.assertRaisesRegex(TypeError, text):

@@ -4,8 +4,11 @@ import ast
 import difflib
 import functools
 import inspect
+import operator
 import re
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Optional, TypeVar
+
+from . import _wick
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,6 +26,38 @@ def _signature(function: Any) -> inspect.Signature:
     ])
 
 
+def _what(given: Any) -> str:
+    """What somebody gave in the place of a transform, and what to give."""
+    if inspect.isclass(given) or (given in vars(_wick).values()) or hasattr(given, "_of_wick"):
+        return f"{given.__name__}, without arguments; call it: {given.__name__}(…)"
+    kind = type(given)
+    if kind.__module__.startswith("torchvision."):
+        return f"torchvision's {kind.__name__}; take that of wick.transforms"
+    if callable(given):
+        return "a Python function, and transforms run in C++; apply it to the batch"
+    return f"{given!r}; give a transform of wick.transforms"
+
+
+def _fault(name: str, value: Any, annotation: str) -> Optional[str]:
+    """What is wrong with an argument, where that can be said in fewer words than by a whole signature."""
+    if name == "transforms":
+        if isinstance(value, _wick.Transform):
+            return "transforms takes a list: [" + repr(value) + "]"
+        for place, one in enumerate(value) if isinstance(value, (list, tuple)) else ():
+            if not isinstance(one, _wick.Transform):
+                return f"transforms[{place}] is {_what(one)}"
+    elif annotation == "bool" and not isinstance(value, bool):
+        return f"{name}={value!r}; it takes True or False"
+    elif annotation == "int":
+        try:
+            operator.index(value)
+        except TypeError:
+            return f"{name}={value!r}; it takes a whole number"
+        if operator.index(value) < 0:
+            return f"{name}={value!r}; it takes a whole number that isn't negative"
+    return None
+
+
 def checked(function: F) -> F:
     """The same function, which says what a keyword that it doesn't have may have been meant to be."""
     signature = _signature(function)
@@ -31,15 +66,21 @@ def checked(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         for name in kwargs:
             if name not in signature.parameters:
-                close = difflib.get_close_matches(name, signature.parameters, 3)
+                close = difflib.get_close_matches(name, signature.parameters, 3, cutoff=0.65)
                 hint = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(signature.parameters)}"
                 raise TypeError(f"wick.{function.__name__}() has no keyword {name}; {hint}")
+        given = dict(zip(signature.parameters, args), **kwargs)
+        for name, value in given.items():
+            fault = _fault(name, value, signature.parameters[name].annotation)
+            if fault:
+                raise TypeError(f"wick.{function.__name__}(): {fault}")
         made = function(*args, **kwargs)
         if hasattr(made, "_arguments"):  # a transform
             made._arguments = ", ".join([repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()])
         return made
 
     call.__module__ = "wick"
+    call._of_wick = True  # type: ignore[attr-defined]
     call.__doc__ = function.__doc__.split("\n\n", 1)[-1]  # without the signature, which help() shows
     call.__signature__ = signature  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]

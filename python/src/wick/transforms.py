@@ -4,6 +4,9 @@ A list of them goes to wick.image_folder(), wick.tar() and wick.csv(). Without N
 float32. ToTensor has no counterpart: pictures are tensors, and Normalize's mean and std are for pixels in [0, 1] all the same.
 """
 
+import difflib
+from typing import NoReturn
+
 from . import _wick
 from ._keywords import checked
 from ._wick import Transform
@@ -25,6 +28,23 @@ RandomRotation = checked(_wick.RandomRotation)
 RandomVerticalFlip = checked(_wick.RandomVerticalFlip)
 Resize = checked(_wick.Resize)
 TrivialAugmentWide = checked(_wick.TrivialAugmentWide)
+
+_ELSEWHERE = {
+    "Compose": "give the list of transforms itself",
+    "ConvertImageDtype": "Normalize makes float32",
+    "Lambda": "transforms run in C++; apply the function to the batch",
+    "PILToTensor": "pictures become tensors without it",
+    "ToDtype": "Normalize makes float32",
+    "ToImage": "pictures become tensors without it",
+    "ToTensor": "pictures become tensors without it, and Normalize makes float32",
+}
+
+
+def __getattr__(name: str) -> NoReturn:
+    close = difflib.get_close_matches(name, __all__, 3)
+    hint = _ELSEWHERE.get(name) or (f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(__all__)}")
+    raise AttributeError(f"wick.transforms has no {name}: {hint}")
+
 
 __all__ = [
     "AutoAugment",
