@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
                          wick::random_resized_crop(64) | wick::random_horizontal_flip() | wick::batch(32) |
                          wick::pin() | wick::transfer(device) |
                          wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}),
-                     {.seed = 42, .on_error = wick::on_error::skip});
+                     {.seed = 42, .on_error = wick::on_error(wick::on_error::skip, {.rate = 0.1})});
 
   using namespace torch::nn;
   Sequential model(Conv2d(Conv2dOptions(3, 16, 3).stride(2)), ReLU(),
@@ -25,7 +25,7 @@ int main(int argc, char** argv) try {
   model->to(device);
   torch::optim::Adam optimizer(model->parameters());
 
-  for (int epoch = 1; epoch <= 5; ++epoch) {
+  for (int epoch = 0; epoch < 5; ++epoch) {
     double sum = 0;
     for (auto& batch : train.epoch(epoch)) {
       optimizer.zero_grad();
