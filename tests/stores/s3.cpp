@@ -415,7 +415,8 @@ TEST_CASE("keys of an instance, a container, a web identity, and a program are r
   }
   SUBCASE("program") {
     write_file(home.path() / ".aws/config",
-               "[default]\ncredential_process = curl -s '" + server.origin() + "/process/creds' | cat\n");
+               "[default]\ncredential_process = python3 -c 'import urllib.request as u; print(u.urlopen(\"" +
+                   server.origin() + "/process/creds\").read().decode())' | cat\n");
   }
   SUBCASE("web identity of a profile") {
     write_file(home.path() / ".aws/config",
