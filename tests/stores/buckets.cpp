@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "epoch_of.hpp"
 #include "s3_server.hpp"
 #include "server.hpp"
 #include "support/doctest.hpp"
@@ -28,13 +29,13 @@
 #include <wick/tables/csv.hpp>
 
 using wick_test::contains;
+using wick_test::contents;
+using wick_test::epoch_of;
 using wick_test::faulty_server;
 using wick_test::message_of;
 using wick_test::temp_dir;
 using wick_test::variables;
 using wick_test::write_file;
-using contents = std::vector<std::string>;
-
 namespace {
 
 /// Ten files, each of another size: "train/f0.txt", and one beside them.
@@ -48,16 +49,6 @@ contents write_files(const temp_dir& folder, const std::string& bucket) {
   }
   write_file(folder.path() / bucket / "train" / "a b+c%20.txt", "odd");
   return paths;
-}
-
-template <class Source>
-contents epoch_of(Source source) {
-  wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4), {.seed = 1, .workers = 2});
-  contents out;
-  for (auto& group : train.epoch(0)) {
-    for (wick::bytes& b : group) out.emplace_back(b.text());
-  }
-  return out;
 }
 
 }  // namespace
@@ -217,7 +208,8 @@ TEST_CASE("settings of Azure and its addresses are checked") {
   variables v;
   CHECK(contains(message_of([] { return find_azure_settings(""); }), "AZURE_STORAGE_ACCOUNT"));
   v.set("AZURE_STORAGE_ACCOUNT", "Mine");
-  CHECK(contains(message_of([] { return find_azure_settings(""); }), "\"Mine\"", "no name of an account"));
+  CHECK(
+      contains(message_of([] { return find_azure_settings(""); }), "\"Mine\"", "can't be an account's name"));
   v.set("AZURE_STORAGE_ACCOUNT", "mine");
   CHECK(contains(message_of([] { return find_azure_settings(""); }), "AZURE_STORAGE_SAS_TOKEN",
                  ".anonymous = true"));

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "epoch_of.hpp"
 #include "hang_message.hpp"
 #include "server.hpp"
 #include "support/doctest.hpp"
@@ -32,6 +33,8 @@
 #include <wick/stores/remote.hpp>
 
 using wick_test::contains;
+using wick_test::contents;
+using wick_test::epoch_of;
 using wick_test::faulty_server;
 using wick_test::message_of;
 using wick_test::temp_dir;
@@ -56,19 +59,6 @@ std::vector<std::string> some_files(const temp_dir& folder, std::size_t n) {
                some_bytes(sizes[i % std::size(sizes)], static_cast<unsigned>(i)));
   }
   return names;
-}
-
-using contents = std::vector<std::string>;
-
-/// What read() gives in an epoch, in its order.
-template <class Source>
-contents epoch_of(Source source, int epoch = 0, wick::loader_options options = {.seed = 1, .workers = 2}) {
-  wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4), options);
-  contents out;
-  for (auto& group : train.epoch(epoch)) {
-    for (wick::bytes& b : group) out.emplace_back(b.text());
-  }
-  return out;
 }
 
 /// Requests fail for good after so many seconds.

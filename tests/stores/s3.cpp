@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "epoch_of.hpp"
 #include "s3_server.hpp"
 #include "server.hpp"
 #include "support/doctest.hpp"
@@ -30,6 +31,8 @@
 #include <wick/tables/csv.hpp>
 
 using wick_test::contains;
+using wick_test::contents;
+using wick_test::epoch_of;
 using wick_test::message_of;
 using wick_test::s3_server;
 using wick_test::temp_dir;
@@ -57,18 +60,6 @@ std::string some_text(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::string out(n, '\0');
   for (char& c : out) c = static_cast<char>('a' + random() % 26);
-  return out;
-}
-
-using contents = std::vector<std::string>;
-
-template <class Source>
-contents epoch_of(Source source) {
-  wick::loader train(source | wick::shuffle() | wick::read() | wick::group(4), {.seed = 1, .workers = 2});
-  contents out;
-  for (auto& group : train.epoch(0)) {
-    for (wick::bytes& b : group) out.emplace_back(b.text());
-  }
   return out;
 }
 
