@@ -53,10 +53,8 @@ class azure_locator : public http_locator {
  public:
   explicit azure_locator(const remote_options& options);
 
-  bool ready(const char*) override { return true; }
   http_address locate(const char* url) override;
   bool has_other_settings(const char* url, std::uint64_t keys) override;
-  void server_time(std::int64_t, std::int64_t) noexcept override {}
   std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
 
  private:

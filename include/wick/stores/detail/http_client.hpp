@@ -35,7 +35,7 @@ class http_locator {
  public:
   virtual ~http_locator() = default;
   /// Whether locate() has an answer without waiting; it is asked again soon. By the client's thread.
-  virtual bool ready(const char* url) = 0;
+  virtual bool ready(const char* /*url*/) { return true; }
   /// Called by the client's thread. \throws wick::error
   virtual http_address locate(const char* url) = 0;
   /// The server refuses the address of `url` that was signed with `keys`. Whether there are others by now. By
@@ -43,7 +43,7 @@ class http_locator {
   virtual bool has_other_settings(const char* url, std::uint64_t keys) = 0;
   /// The server has refused a request for its time: `there` is the server's (-1: unknown), `here` this
   /// machine's. By the client's thread.
-  virtual void server_time(std::int64_t here, std::int64_t there) noexcept = 0;
+  virtual void server_time(std::int64_t /*here*/, std::int64_t /*there*/) noexcept {}
   /// The server has redirected the address of `url`, with success. By the client's thread.
   virtual void redirected(const char* /*url*/, const char* /*to*/) {}
   /// The pattern with a revision that doesn't move, where its store has revisions. Any thread.

@@ -330,9 +330,8 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   set(CURLOPT_QUICK_EXIT, 1L);  // to stop waits for no name server
 #endif
   // Headers may hold a secret, which is for the first host alone. So curl treats this one, and no other.
-  const bool follows = std::all_of(to.headers.begin(), to.headers.end(), [](const std::string& line) {
-    return has_header({line}, "authorization");
-  });
+  const bool follows =
+      to.headers.empty() || (to.headers.size() == 1 && has_header(to.headers, "authorization"));
   set(CURLOPT_FOLLOWLOCATION, follows ? 1L : 0L);
   set(CURLOPT_MAXREDIRS, 5L);
 #if LIBCURL_VERSION_NUM >= 0x075500
