@@ -23,7 +23,7 @@ std::string string_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("members and elements come in their order, and what nobody wants is passed over") {
+TEST_CASE("members and elements come in their order, and what is not wanted is passed over") {
   json_reader json(
       R"( {"a": [1, 22 ,18446744073709551615], "b" : {"c": [{"a": "no"}, [], null, -1.5e3]}, "d": "x"} )");
   std::map<std::string, std::string> strings;

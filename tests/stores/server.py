@@ -479,9 +479,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve_away(self, file, times):  # to another host, which must not see who asks
         port = self.server.server_address[1]
-        self.text(302, b"", Location=f"http://localhost:{port}/nobody/{file.name}")
+        self.text(302, b"", Location=f"http://localhost:{port}/other_host/{file.name}")
 
-    def serve_nobody(self, file, times):
+    def serve_other_host(self, file, times):
         if "Authorization" in self.headers:
             return self.text(400, b"a header of another host")
         self.serve_ok(file, times)

@@ -28,7 +28,7 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
                    std::vector<told_failure>& to);
 
 /// What filter() and skipped failures have left out of a batch. Before it is taken out of its job.
-left_out_counts left_out_of(const batch_job& j, const std::vector<told_failure>& told);
+left_out_counts left_out_of(const batch_job& j, const std::vector<told_failure>& failures);
 
 /// The line for the delivery log, but for the epoch's number of batches. Before the batch is taken out of its
 /// job. \param failures  of the batch, by rising slot

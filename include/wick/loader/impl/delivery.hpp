@@ -85,12 +85,11 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
   sort_by_slot(to);
 }
 
-left_out_counts left_out_of(const batch_job& j, const std::vector<told_failure>& told) {
-  const auto skipped = std::count_if(
-      told.begin(), told.end(), [](const told_failure& f) { return f.entry.action == error_action::skip; });
-  return {.filtered =
-              static_cast<std::uint64_t>(std::count_if(j.failures.begin(), j.failures.end(), is_left_out)),
-          .failed = static_cast<std::uint64_t>(skipped)};
+left_out_counts left_out_of(const batch_job& j, const std::vector<told_failure>& failures) {
+  const auto is_skipped = [](const told_failure& f) { return f.entry.action == error_action::skip; };
+  const auto filtered = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
+  const auto failed = std::count_if(failures.begin(), failures.end(), is_skipped);
+  return {.filtered = static_cast<std::uint64_t>(filtered), .failed = static_cast<std::uint64_t>(failed)};
 }
 
 delivered_batch delivery_of(const batch_job& j, const scheduler& of,

@@ -45,7 +45,7 @@ azure_address parse_azure_address(std::string_view text) {
   const bool is_special = out.container == "$root" || out.container == "$web";
   if (!is_special && (out.container.size() < 3 || out.container.size() > 63 || !has_only(out.container, "-")))
     throw refuse("\"" + printable(out.container) +
-                 "\" is no name of a container: 3 to 63 lower-case letters, digits, and - inside");
+                 "\" can't be a container's name: 3 to 63 lower-case letters, digits, and - inside");
   if (const std::size_t query = out.blob.find('?');
       query != std::string::npos && out.blob.find("sig=", query) != std::string::npos)
     throw refuse("has a signature; give that in AZURE_STORAGE_SAS_TOKEN, or a SAS URL as .endpoint");
@@ -75,7 +75,7 @@ azure_settings find_azure_settings(const std::string& endpoint, const settings_l
           "az: no account in the environment; set AZURE_STORAGE_ACCOUNT, or give a SAS URL as .endpoint");
     if (!has_only(account, ""))
       throw error("az: AZURE_STORAGE_ACCOUNT is \"" + printable(account) +
-                  "\", which is no name of an account: lower-case letters and digits");
+                  "\", which can't be an account's name: lower-case letters and digits");
     base = "https://" + account + ".blob.core.windows.net";
   }
   const endpoint_url at(base, "az");

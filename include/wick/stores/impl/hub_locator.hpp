@@ -66,7 +66,7 @@ hub_address parse_hub_address(std::string_view text) {
   rest.remove_prefix(1);
   const std::string_view name = take_until(rest, "/@");
   if (!is_hub_name(owner) || !is_hub_name(name))
-    throw refuse("\"" + printable(owner) + "/" + printable(name) + "\" is no name of a data set");
+    throw refuse("\"" + printable(owner) + "/" + printable(name) + "\" can't be a data set's name");
   hub_address out{std::string(owner) + '/' + std::string(name), "main", {}};
   if (rest.starts_with('@')) {
     rest.remove_prefix(1);
