@@ -174,7 +174,7 @@ TEST_CASE("a rate is of the samples that a rank has, and 1 is no limit where it 
     CHECK(of(900, rank, 9, 1).empty());
   }
   // Of each 9 the last rank has 2, so that 100 batches have 200.
-  CHECK(contains(of(9000, 7, 9, 0.99), "of the first ", "a rate of 0.99"));
+  CHECK(contains(of(9000, 7, 9, 0.99), "of the first ", "a rate of 0.99;"));
 }
 
 TEST_CASE("a rate counts samples, not their substitutes that failed as well, and 1 is no limit") {

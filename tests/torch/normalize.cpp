@@ -130,6 +130,18 @@ TEST_CASE("rows of features have their channels in the last dimension, or the se
   CHECK(worst(series, normalized(series, of_three), of_three, 2) < 1e-5);
 }
 
+TEST_CASE("a batch whose samples were all skipped goes through, and the next has its channels") {
+  const auto fail = [](wick::sample<wick::lazy_image, std::int64_t> s) {
+    if (s.target < 4) throw wick::error("a bad one");
+    return s;
+  };
+  wick::loader l(pictures(8, 3) | wick::map("fail", fail) | wick::batch(4) | stage_of(of_three),
+                 {.workers = 1, .on_error = wick::on_error::skip});
+  std::vector<std::int64_t> rows;
+  for (auto& batch : l.epoch(0)) rows.push_back(batch.data.size(0));
+  CHECK(rows == std::vector<std::int64_t>{0, 4});
+}
+
 TEST_CASE("floats are in [0, 1] already") {
   for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf}) {
     const at::Tensor t = at::arange(0, 24, at::kLong).to(type).div(24).reshape({2, 3, 2, 2});
