@@ -118,7 +118,8 @@ class faulty_server {
   }
   int port() const noexcept { return port_; }
   std::string origin() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  /// "requests" or "connections" so far.
+  /// "requests" or "connections" so far, or the requests of a path: of those before it, a second one that
+  /// came late is counted late.
   long count(const std::string& what) const {
     const std::string text = get("/log");
     const std::size_t at = text.find("\"" + what + "\": ");

@@ -57,7 +57,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         if path == "/log":
             with LOCK:
-                return self.text(200, json.dumps(LOG).encode())
+                return self.text(200, json.dumps({**LOG, **SEEN}).encode())
         if path == "/again":
             with LOCK:
                 SEEN.clear()
