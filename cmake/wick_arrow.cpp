@@ -1,2 +1,2 @@
 // Parquet by Arrow, for those who take wick through CMake.
-#include <wick/tables/impl/parquet.hpp>
+#include <wick/tables/impl/parquet.ipp>

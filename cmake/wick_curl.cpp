@@ -1,2 +1,2 @@
 // The bodies of what needs libcurl, for those who take wick through CMake.
-#include <wick/stores/impl/all.hpp>
+#include <wick/stores/impl/all_of_stores.ipp>

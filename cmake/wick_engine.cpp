@@ -1,12 +1,12 @@
 // The bodies of the engine, for programs that take wick through CMake: see include/wick/implementation.hpp.
 // In one file, since they call each other often.
-#include <wick/async/impl/all.hpp>
-#include <wick/batch/impl/all.hpp>
-#include <wick/cache/impl/all.hpp>
-#include <wick/io/impl/all.hpp>
-#include <wick/loader/impl/all.hpp>
-#include <wick/pipeline/impl/all.hpp>
-#include <wick/profile/impl/all.hpp>
-#include <wick/recovery/impl/all.hpp>
-#include <wick/sampling/impl/all.hpp>
-#include <wick/tools/impl/all.hpp>
+#include <wick/async/impl/all_of_async.ipp>
+#include <wick/batch/impl/all_of_batch.ipp>
+#include <wick/cache/impl/all_of_cache.ipp>
+#include <wick/io/impl/all_of_io.ipp>
+#include <wick/loader/impl/all_of_loader.ipp>
+#include <wick/pipeline/impl/all_of_pipeline.ipp>
+#include <wick/profile/impl/all_of_profile.ipp>
+#include <wick/recovery/impl/all_of_recovery.ipp>
+#include <wick/sampling/impl/all_of_sampling.ipp>
+#include <wick/tools/impl/all_of_tools.ipp>

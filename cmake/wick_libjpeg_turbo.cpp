@@ -1,2 +1,2 @@
 // JPEG by libjpeg-turbo, for those who take wick through CMake.
-#include <wick/codec/impl/libjpeg_turbo.hpp>
+#include <wick/codec/impl/libjpeg_turbo.ipp>

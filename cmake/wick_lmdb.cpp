@@ -1,2 +1,2 @@
 // The bodies of what needs LMDB, for those who take wick through CMake.
-#include <wick/sources/impl/lmdb.hpp>
+#include <wick/sources/impl/lmdb.ipp>

@@ -1,2 +1,2 @@
 // The bodies of what needs LibTorch, for those who take wick through CMake.
-#include <wick/torch/impl/all.hpp>
+#include <wick/torch/impl/all_of_torch.ipp>

@@ -64,7 +64,7 @@ def room_of(path: str) -> str:
 
 def missing_headers(page: str, headers: list) -> list:
     """The headers that a page names and that don't exist."""
-    named = set(re.findall(r"`((?:\w+/)+\w+\.hpp)`", page))
+    named = set(re.findall(r"`((?:\w+/)+\w+\.[hi]pp)`", page))
     return [f"there is no {name}" for name in sorted(named - set(headers)) if not name.startswith("tests/")]
 
 
@@ -117,7 +117,7 @@ def reached(graph: dict, roots: list) -> set:
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     base = root / "include" / "wick"
-    headers = sorted(p.relative_to(base).as_posix() for p in base.rglob("*.hpp"))
+    headers = sorted(p.relative_to(base).as_posix() for p in base.rglob("*.[hi]pp"))
     version = re.search(r'version = "([^"]+)"', (base / "version.hpp").read_text(encoding="utf-8")).group(1)
     inner_namespace = "v" + "_".join(version.split(".")[:2])
     faults, graph, costly = [], {}, []

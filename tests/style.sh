@@ -40,7 +40,7 @@ wick_require "${checks[@]}"
 mapfile -t files < <(git ls-files --cached --others --exclude-standard -- . ':!single_include/wick' | while read -r file; do
   [[ -f $file ]] && printf '%s\n' "$file"
 done)
-mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '\.(cpp|hpp)$')
+mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '\.([chi]pp)$')
 ((${#sources[@]})) || wick_die "tests/style.sh: no sources; is this a checkout of git's?"
 
 check_structure() {

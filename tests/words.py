@@ -184,7 +184,7 @@ def faults_of(root: Path, file: Path) -> list:
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     files = [f for glob in FILES for f in sorted(root.glob(glob)) if f.parent.name != "docs" or f.name not in EXCEPT]
-    files += sorted((root / "include").rglob("*.hpp"))
+    files += sorted((root / "include").rglob("*.[hi]pp"))
     files += [f for folder in PROGRAMS for f in sorted((root / folder).rglob("*")) if f.suffix in (".cpp", ".hpp")]
     faults = []
     for rule, _, _, broken in compiled():

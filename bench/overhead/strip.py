@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 CUTS = {
-    "include/wick/loader/impl/sample_runner.hpp": [
+    "include/wick/loader/impl/sample_runner.ipp": [
         ("const bool timed = slow || order.count() >= mine.next_timed;", "const bool timed = false;"),
         ("    run_probe probe(mine, begun);\n", ""),
         ("    probe.end(run_.clocks.runs_of(mine), begun);\n", ""),

@@ -4,20 +4,20 @@
 /// beside it.
 #pragma once
 
-#include <wick/async/impl/all.hpp>
-#include <wick/batch/impl/all.hpp>
-#include <wick/cache/impl/all.hpp>
-#include <wick/codec/impl/all.hpp>
-#include <wick/image/impl/all.hpp>
-#include <wick/io/impl/all.hpp>
-#include <wick/loader/impl/all.hpp>
-#include <wick/pipeline/impl/all.hpp>
-#include <wick/pixels/impl/all.hpp>
-#include <wick/profile/impl/all.hpp>
-#include <wick/recovery/impl/all.hpp>
-#include <wick/sampling/impl/all.hpp>
-#include <wick/sources/impl/all.hpp>
-#include <wick/tables/impl/all.hpp>
-#include <wick/text/impl/all.hpp>
-#include <wick/tools/impl/all.hpp>
-#include <wick/transforms/impl/all.hpp>
+#include <wick/async/impl/all_of_async.ipp>
+#include <wick/batch/impl/all_of_batch.ipp>
+#include <wick/cache/impl/all_of_cache.ipp>
+#include <wick/codec/impl/all_of_codec.ipp>
+#include <wick/image/impl/all_of_image.ipp>
+#include <wick/io/impl/all_of_io.ipp>
+#include <wick/loader/impl/all_of_loader.ipp>
+#include <wick/pipeline/impl/all_of_pipeline.ipp>
+#include <wick/pixels/impl/all_of_pixels.ipp>
+#include <wick/profile/impl/all_of_profile.ipp>
+#include <wick/recovery/impl/all_of_recovery.ipp>
+#include <wick/sampling/impl/all_of_sampling.ipp>
+#include <wick/sources/impl/all_of_sources.ipp>
+#include <wick/tables/impl/all_of_tables.ipp>
+#include <wick/text/impl/all_of_text.ipp>
+#include <wick/tools/impl/all_of_tools.ipp>
+#include <wick/transforms/impl/all_of_transforms.ipp>

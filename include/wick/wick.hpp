@@ -26,10 +26,10 @@
 #ifdef WICK_PNG_LIBDEFLATE
 #define WICK_HAS_LIBDEFLATE
 #endif
-#include <wick/codec/impl/stb_image.hpp>
+#include <wick/codec/impl/stb_image.ipp>
 #include <wick/implementation.hpp>
-#include <wick/torch/impl/all.hpp>
+#include <wick/torch/impl/all_of_torch.ipp>
 #ifdef WICK_HAS_LIBJPEG_TURBO
-#include <wick/codec/impl/libjpeg_turbo.hpp>
+#include <wick/codec/impl/libjpeg_turbo.ipp>
 #endif
 #endif

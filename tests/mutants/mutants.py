@@ -24,30 +24,30 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TREE, BUILD = ROOT / "build/mutants/tree", ROOT / "build/mutants/build"
 
-TRANSFER = "include/wick/torch/impl/transfer.hpp"
-NORMALIZE = "include/wick/torch/impl/normalize.hpp"
+TRANSFER = "include/wick/torch/impl/transfer.ipp"
+NORMALIZE = "include/wick/torch/impl/normalize.ipp"
 KEPT = "include/wick/pipeline/detail/kept_value.hpp"
-AUDIT = "include/wick/tools/impl/audit.hpp"
-LOG = "include/wick/recovery/impl/delivery_log.hpp"
-DELIVERY = "include/wick/loader/impl/delivery.hpp"
-ANSWER = "include/wick/stores/impl/http_answer.hpp"
-REQUEST = "include/wick/stores/impl/http_request.hpp"
-JPEG_DECODER = "include/wick/codec/impl/jpeg_decoder.hpp"
+AUDIT = "include/wick/tools/impl/audit.ipp"
+LOG = "include/wick/recovery/impl/delivery_log.ipp"
+DELIVERY = "include/wick/loader/impl/delivery.ipp"
+ANSWER = "include/wick/stores/impl/http_answer.ipp"
+REQUEST = "include/wick/stores/impl/http_request.ipp"
+JPEG_DECODER = "include/wick/codec/impl/jpeg_decoder.ipp"
 JPEG_WALK = "include/wick/codec/detail/jpeg_walk.hpp"
-TRANSFERS = "include/wick/stores/impl/http_transfers.hpp"
-SECOND = "include/wick/stores/impl/http_second_requests.hpp"
+TRANSFERS = "include/wick/stores/impl/http_transfers.ipp"
+SECOND = "include/wick/stores/impl/http_second_requests.ipp"
 MIX = "include/wick/sampling/mix.hpp"
 SOURCE = "include/wick/pipeline/source.hpp"
-MIXTURE = "include/wick/recovery/impl/mixture.hpp"
-STATE = "include/wick/recovery/impl/state.hpp"
-INDEX_LOCK = "include/wick/io/impl/index_lock.hpp"
+MIXTURE = "include/wick/recovery/impl/mixture.ipp"
+STATE = "include/wick/recovery/impl/state.ipp"
+INDEX_LOCK = "include/wick/io/impl/index_lock.ipp"
 PATH = "include/wick/loader/detail/stage_path.hpp"
 PLAN = "include/wick/sampling/detail/epoch_plan.hpp"
 GROUPS = "include/wick/sampling/detail/group_plan.hpp"
 ORDERS = "include/wick/loader/detail/epoch_orders.hpp"
 STANDING = "include/wick/loader/detail/standing.hpp"
 COLUMN = "include/wick/batch/detail/memory_column.hpp"
-RUN = "include/wick/loader/impl/pipeline_run.hpp"
+RUN = "include/wick/loader/impl/pipeline_run.ipp"
 CONTEXT = "include/wick/pipeline/context.hpp"
 IN_MEMORY = "include/wick/cache/cache_in_memory.hpp"
 ON_DISK = "include/wick/cache/cache_on_disk.hpp"
@@ -131,13 +131,13 @@ MUTANTS = [
     ("a jump has no first line", LOG, "begins = next_ != place ||", "begins = !next_ ||", "tools", "tools/audit"),
     (
         "a batch that closes an epoch without a good sample has no line",
-        "include/wick/loader/impl/loader_core.hpp",
+        "include/wick/loader/impl/loader_core.ipp",
         "records_.deliveries && !ends(j.number, stands_.moved.now(), plan())",
         "records_.deliveries && j.state != batch_state::past_the_end",
         "tools",
         "tools/audit",
     ),
-    ("the log counts failed batches as whole", "include/wick/loader/impl/loader_core.hpp", "if (!there) b.samples =", "if (false) b.samples =", "tools", "tools/audit"),
+    ("the log counts failed batches as whole", "include/wick/loader/impl/loader_core.ipp", "if (!there) b.samples =", "if (false) b.samples =", "tools", "tools/audit"),
     ("substitutes are not counted", DELIVERY, "!= f.slot) ++out.replaced;", "!= f.slot) continue;", "tools", "tools/audit"),
     ("gaps count as samples", DELIVERY, "if (gap != gaps.end() && *gap == slot)", "if (false)", "tools", "tools/audit"),
     ("ranks that lack a batch are not missed", AUDIT, "if (s.complete()) return &s;", "return &s;", "tools", "tools/audit"),
@@ -174,7 +174,7 @@ MUTANTS = [
     ("servers: no request is sent twice", SECOND, "return options.hedge &&", "return false &&", "stores", "stores/remote"),
     (
         "servers: a silent one keeps the loader",
-        "include/wick/stores/impl/http_client.hpp",
+        "include/wick/stores/impl/http_client.ipp",
         "s.any_called_off = true;",
         "",
         "stores",
@@ -182,7 +182,7 @@ MUTANTS = [
     ),
     (
         "servers: one error waits for the other objects",
-        "include/wick/io/impl/object_store.hpp",
+        "include/wick/io/impl/object_store.ipp",
         "const bool failed = failed_ != nullptr;",
         "const bool failed = false;",
         "stores",
@@ -190,7 +190,7 @@ MUTANTS = [
     ),
     (
         "servers: a silent one can't be interrupted",
-        "include/wick/io/impl/object_store.hpp",
+        "include/wick/io/impl/object_store.ipp",
         "        check_interruption();",
         "",
         "stores",
@@ -201,7 +201,7 @@ MUTANTS = [
     ("servers: headers go to other hosts", REQUEST, "follows ? 1L : 0L", "1L", "stores", "stores/remote"),
     (
         "servers: queries are shown",
-        "include/wick/io/impl/object_store.hpp",
+        "include/wick/io/impl/object_store.ipp",
         'url.substr(0, url.find_first_of("?#"))',
         "url",
         "stores",
@@ -251,7 +251,7 @@ MUTANTS = [
     ),
     (
         "JPEG: damage is left as it comes",
-        "include/wick/codec/impl/jpeg.hpp",
+        "include/wick/codec/impl/jpeg.ipp",
         "if ((*decoder).decode(*frame, encoded, with, sink)) return;",
         "(*decoder).decode(*frame, encoded, with, sink); return;",
         "codec",

@@ -105,7 +105,7 @@ class codec_list {
 };
 
 /// Those that wick was built with: its own for baseline JPEGs, libjpeg-turbo where it was found, and
-/// stb_image. Defined in codec/impl/builtin_codecs.hpp.
+/// stb_image. Defined in codec/impl/builtin_codecs.ipp.
 std::span<const codec* const> builtin_codecs() noexcept;
 }  // namespace detail
 

@@ -17,7 +17,7 @@ namespace wick::inline v0_1::detail {
 /// gray; a file that breaks off is an error (see decode_options::allow_truncated).
 ///
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
-/// more. Defined in codec/impl/libjpeg_turbo.hpp, which is compiled once, by CMake or in the
+/// more. Defined in codec/impl/libjpeg_turbo.ipp, which is compiled once, by CMake or in the
 /// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg.
 extern const codec libjpeg_turbo_codec;
 

@@ -37,7 +37,7 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
                             int& width, int& height, const char*& why, stb_limit& limit,
                             bool cleared) noexcept;
 
-// Defined in codec/impl/png.hpp and gif.hpp, which are compiled with it.
+// Defined in codec/impl/png.ipp and gif.hpp, which are compiled with it.
 
 /// The rows of `part`, in full width. \throws wick::error when they are damaged
 image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);

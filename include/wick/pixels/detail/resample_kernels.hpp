@@ -62,7 +62,7 @@ struct resample_kernels {
   bool picks = false;
 };
 
-// Defined in pixels/impl/resample_kernels.hpp, which is compiled once, with stb_image:
+// Defined in pixels/impl/resample_kernels.ipp, which is compiled once, with stb_image:
 // optimized whatever the program's build type, for all instruction sets at once.
 
 /// As blend_rows, for any number of rows: exact sums, rounded once.

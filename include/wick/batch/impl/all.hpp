@@ -1,6 +1,0 @@
-/// \file
-/// All bodies of batch/, which are compiled once.
-#pragma once
-
-#include <wick/batch/impl/epoch_fingerprint.hpp>
-#include <wick/batch/impl/slab.hpp>

@@ -1,0 +1,6 @@
+/// \file
+/// All bodies of batch/, which are compiled once.
+#pragma once
+
+#include <wick/batch/impl/epoch_fingerprint.ipp>
+#include <wick/batch/impl/slab.ipp>

@@ -1,0 +1,18 @@
+/// \file
+/// All bodies of loader/, which are compiled once.
+#pragma once
+
+#include <wick/loader/impl/batch_completion.ipp>
+#include <wick/loader/impl/compaction.ipp>
+#include <wick/loader/impl/delivery.ipp>
+#include <wick/loader/impl/loader_core.ipp>
+#include <wick/loader/impl/loader_state.ipp>
+#include <wick/loader/impl/mixture_edits.ipp>
+#include <wick/loader/impl/pipeline_run.ipp>
+#include <wick/loader/impl/replayed_batch.ipp>
+#include <wick/loader/impl/report_recorder.ipp>
+#include <wick/loader/impl/report_trace.ipp>
+#include <wick/loader/impl/retry.ipp>
+#include <wick/loader/impl/sample_runner.ipp>
+#include <wick/loader/impl/scheduler.ipp>
+#include <wick/loader/impl/scheduler_look.ipp>

@@ -1,0 +1,91 @@
+/// \file
+/// Second requests for answers that are late, of http_transfers, and how long it may wait. Only for
+/// http_client.hpp beside it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <curl/curl.h>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <wick/stores/impl/http_request.ipp>
+#include <wick/stores/impl/http_transfers.ipp>
+
+namespace wick::inline v0_1::detail {
+
+inline bool http_transfers::may_hedge() const noexcept {
+  constexpr std::uint64_t of = 33;  // one request in so many
+  return options.hedge && !in_trouble() && std::isfinite(answers.late()) &&
+         of * (twice.load(std::memory_order_relaxed) + 1) <= requests.load(std::memory_order_relaxed);
+}
+
+inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) const noexcept {
+  // While requests are under way, at most a second, so that a stop of the process shows.
+  const bool idling = active.empty() && waiting.empty();
+  http_clock::time_point until = now + std::chrono::seconds(idling ? 60 : 1);
+  if (in_trouble()) {
+    if (active.empty() && !waiting.empty()) until = std::min(until, probe);
+  } else if (active.size() < at_a_time.limit()) {
+    for (const http_request* r : waiting) until = std::min(until, r->due);
+  }
+  if (may_hedge()) {
+    const http_clock::duration late = in_seconds(answers.late());
+    for (const http_request* r : active) {
+      if (r->twin == nullptr && r->sent + late > now) until = std::min(until, r->sent + late);
+    }
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now).count();
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
+}
+
+inline void http_transfers::hedge(http_clock::time_point now) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;  // beside the loader's bound on memory
+  const http_clock::duration late = in_seconds(answers.late());
+  http_request* longest = nullptr;
+  std::size_t overdue = 0;
+  for (http_request* r : active) {
+    if (r->second() || now - r->sent < late) continue;
+    ++overdue;
+    const bool could = r->twin == nullptr && r->whole == nullptr && !r->complete() &&
+                       r->end() - r->read->first() <= most_bytes;
+    if (could && (longest == nullptr || r->sent < longest->sent)) longest = r;
+  }
+  // Where many are late it is the store that is slow, and more requests make it slower.
+  if (longest == nullptr || overdue > std::max<std::size_t>(2, active.size() / 8)) return;
+  try {
+    active.reserve(active.size() + 1);
+    auto* const second = new http_request(*longest);
+    active.push_back(second);
+    start(*second);
+    twice.fetch_add(1, std::memory_order_relaxed);
+  } catch (...) {  // the first is still under way
+    drop_second(*longest);
+  }
+}
+
+inline void http_transfers::drop_second(http_request& r) noexcept {
+  const std::unique_ptr<http_request> second(std::exchange(r.twin, nullptr));
+  if (second == nullptr) return;
+  std::erase(active, second.get());
+  release(*second);
+}
+
+inline void http_transfers::second_ended(http_request& second, CURLcode code) {
+  http_request& r = *second.twin;
+  if (!second.has_all(code)) return drop_second(r);
+  std::erase(active, &r);
+  release(r);
+  r.place = second.copy.first();
+  r.take(reinterpret_cast<const char*>(second.own.data()), second.copy.got);
+  drop_second(r);
+  succeeded(r);
+  finish(r, nullptr);
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,395 @@
+/// \file
+/// The thread of an http_client: which requests are under way, and what becomes of those that fail. Only for
+/// http_client.hpp beside it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <curl/curl.h>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <random>
+#include <signal.h>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/concurrency.hpp>
+#include <wick/async/detail/cpu_set.hpp>
+#include <wick/async/detail/thread_name.hpp>
+#include <wick/async/stop_token.hpp>
+#include <wick/io/detail/object_store.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/stores/detail/http_answer.hpp>
+#include <wick/stores/detail/http_client.hpp>
+#include <wick/stores/detail/latencies.hpp>
+#include <wick/stores/impl/http_request.ipp>
+#include <wick/stores/remote.hpp>
+
+namespace wick::inline v0_1::detail {
+
+namespace {
+
+std::chrono::nanoseconds in_seconds(double s) {
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::clamp(s, 0.0, 1e9) * 1e9));
+}
+
+}  // namespace
+
+/// Requests of a client, and its thread, which alone calls these functions.
+struct http_transfers {
+  http_transfers(const remote_options& o, std::unique_ptr<http_locator> l)
+      : options(o),
+        locator(std::move(l)),
+        at_a_time(o.requests != 0 ? concurrency(o.requests, o.requests, o.requests)
+                                  : concurrency(32, 4, 256)) {
+    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+    multi = started == CURLE_OK ? curl_multi_init() : nullptr;
+    if (multi == nullptr) throw std::bad_alloc();
+    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(at_a_time.most()));
+  }
+  http_transfers(const http_transfers&) = delete;
+  http_transfers& operator=(const http_transfers&) = delete;
+  ~http_transfers() {
+    for (CURL* easy : idle) curl_easy_cleanup(easy);
+    curl_multi_cleanup(multi);
+  }
+
+  void run();
+  void start_some(http_clock::time_point now);
+  void start(http_request& r);
+  void ended(http_request& r, CURLcode code);
+  /// Sends requests that take long a second time.
+  void hedge(http_clock::time_point now);
+  bool may_hedge() const noexcept;
+  void second_ended(http_request& second, CURLcode code);
+  void drop_second(http_request& r) noexcept;
+  void succeeded(http_request& r) noexcept;
+  /// False: it is sent again. \throws wick::error
+  bool done(http_request& r, CURLcode code);
+  void again(http_request& r, const std::string& why);
+  /// Those that were tried, and whose time is over: while servers are in trouble there is one try at a time.
+  void give_up_waiting(http_clock::time_point now);
+  void release(http_request& r) noexcept;
+  void finish(http_request& r, std::exception_ptr failed) noexcept;
+  void drop_called_off();
+  int milliseconds_to_wait(http_clock::time_point now) const noexcept;
+  /// The time, without what the process was stopped for.
+  http_clock::time_point running_time() const noexcept { return http_clock::now() - stopped; }
+  bool in_trouble() const noexcept { return failures >= std::max<std::size_t>(8, at_a_time.limit()); }
+
+  const remote_options options;
+  const std::unique_ptr<http_locator> locator;
+  const cpu_set cpus = cpu_set::of_this_thread();
+  CURLM* multi = nullptr;
+
+  std::mutex mutex;
+  std::vector<http_request*> fresh;  // from begin(); guarded, like the next two
+  bool stopping = false, any_called_off = false;
+  std::thread thread;
+
+  // The thread's:
+  http_clock::duration stopped{};  // how long the process stood still (SIGSTOP, a debugger, a frozen cgroup)
+  std::deque<http_request*> waiting;
+  std::vector<http_request*> active;
+  std::vector<CURL*> idle;
+  concurrency at_a_time;
+  std::size_t failures = 0;        // in a row
+  http_clock::time_point probe{};  // when the next attempt is made in trouble
+  std::minstd_rand random;
+  http_versions versions;
+  latencies answers, first_bytes;
+  std::atomic<http_clock::rep> busy{0}, pauses{0};  // time with requests under way; short times without
+  std::atomic<std::size_t> limit{at_a_time.limit()};
+  std::atomic<std::uint64_t> requests{0}, retries{0}, twice{0}, connections{0}, bytes{0};
+  std::atomic<std::uint64_t> crowded{0}, alone{0};  // of those that succeed: whether others wait to be sent
+};
+
+inline void http_transfers::run() {
+  name_this_thread("wick-net", 0);
+  cpus.apply();
+  block_signal(SIGPIPE);         // a peer that closes a connection raises none
+  http_clock::duration asked{};  // how long this thread meant to sleep
+  for (http_clock::time_point last = running_time();;) {
+    bool look_for_called_off = false;
+    {
+      const std::lock_guard lock(mutex);
+      waiting.insert(waiting.end(), fresh.begin(), fresh.end());
+      fresh.clear();
+      look_for_called_off = std::exchange(any_called_off, false);
+      if (stopping) {
+        for (http_request* r : waiting) r->called_off = true;
+        for (http_request* r : active) r->called_off = !r->second();
+        look_for_called_off = true;
+      }
+    }
+    if (look_for_called_off) drop_called_off();
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping && fresh.empty()) return;
+    }
+    http_clock::time_point now = running_time();
+    if (now - last > asked + std::chrono::seconds(1)) {
+      stopped += now - last - asked;
+      now = last + asked;
+    }
+    if (!active.empty() || now - last < std::chrono::seconds(1))
+      (active.empty() ? pauses : busy).fetch_add((now - last).count(), std::memory_order_relaxed);
+    last = now;
+    start_some(now);
+    if (may_hedge()) hedge(now);
+    int running = 0;
+    curl_multi_perform(multi, &running);
+    int left = 0;
+    bool any = false;
+    while (const CURLMsg* m = curl_multi_info_read(multi, &left)) {
+      if (m->msg != CURLMSG_DONE) continue;
+      void* of = nullptr;
+      curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &of);
+      ended(*static_cast<http_request*>(of), m->data.result);
+      any = true;
+    }
+    const int wait = any ? 0 : milliseconds_to_wait(running_time());
+    asked = std::chrono::milliseconds(wait);
+    if (!any) curl_multi_poll(multi, nullptr, 0, wait, nullptr);
+  }
+}
+
+inline void http_transfers::drop_called_off() {
+  std::vector<http_request*> gone;
+  {
+    const std::lock_guard lock(mutex);
+    const auto take = [&gone](auto& from) {
+      auto kept = from.begin();
+      for (http_request* r : from) {
+        if (r->called_off)
+          gone.push_back(r);
+        else
+          *kept++ = r;
+      }
+      from.erase(kept, from.end());
+    };
+    take(waiting);
+    take(active);
+  }
+  for (http_request* r : gone) {
+    drop_second(*r);
+    release(*r);
+    finish(*r, std::make_exception_ptr(cancelled()));
+  }
+}
+
+inline void http_transfers::start_some(http_clock::time_point now) {
+  const bool probing = in_trouble();
+  const std::size_t most = probing ? 1 : at_a_time.limit();
+  if (probing) give_up_waiting(now);
+  if (probing && now < probe) return;
+  for (std::size_t i = 0; i < waiting.size() && active.size() < most;) {
+    http_request& r = *waiting[i];
+    if (r.due > now && !probing) {
+      ++i;
+      continue;
+    }
+    if (r.whole == nullptr && !locator->ready(r.read->url)) {
+      r.due = now + std::chrono::milliseconds(20);
+      ++i;
+      continue;
+    }
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    std::exception_ptr failed;
+    try {
+      active.push_back(&r);
+      start(r);
+      continue;
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    std::erase(active, &r);
+    release(r);
+    finish(r, std::move(failed));
+  }
+}
+
+inline void http_transfers::start(http_request& r) {
+  const http_address to = r.whole != nullptr ? *r.whole : locator->locate(r.read->url);
+  r.sent = running_time();
+  if (r.attempts == 0) r.begun = r.sent;
+  if (idle.empty()) {
+    r.easy = curl_easy_init();
+    if (r.easy == nullptr) throw std::bad_alloc();
+  } else {
+    r.easy = idle.back();
+    idle.pop_back();
+  }
+  r.sizes_only = options.compare_sizes_only || to.same_size_is_same;
+  r.versions = &versions;
+  r.prepare(to, options);
+  if (curl_multi_add_handle(multi, r.easy) != CURLM_OK) throw std::bad_alloc();
+  requests.fetch_add(1, std::memory_order_relaxed);
+}
+
+inline void http_transfers::ended(http_request& r, CURLcode code) {
+  long made = 0;
+  curl_off_t received = 0;
+  curl_easy_getinfo(r.easy, CURLINFO_NUM_CONNECTS, &made);
+  curl_easy_getinfo(r.easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+  connections.fetch_add(static_cast<std::uint64_t>(std::max(made, 0L)), std::memory_order_relaxed);
+  bytes.fetch_add(static_cast<std::uint64_t>(std::max<curl_off_t>(received, 0)), std::memory_order_relaxed);
+  if (code == CURLE_OK) {
+    curl_off_t first = 0;
+    curl_easy_getinfo(r.easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
+    first_bytes.add(1e-6 * static_cast<double>(first));
+  }
+  long redirects = 0;
+  const char* last = nullptr;
+  curl_easy_getinfo(r.easy, CURLINFO_REDIRECT_COUNT, &redirects);
+  curl_easy_getinfo(r.easy, CURLINFO_EFFECTIVE_URL, &last);
+  if (redirects > 0 && last != nullptr && r.good && r.whole == nullptr)
+    locator->redirected(r.read->url, last);
+  if (r.second()) return second_ended(r, code);
+  drop_second(r);
+  std::erase(active, &r);
+  release(r);
+  std::exception_ptr failed;
+  try {
+    if (!done(r, code)) return;
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  finish(r, std::move(failed));  // not in the handler, which would hold the exception while others read it
+}
+
+inline bool http_transfers::done(http_request& r, CURLcode code) {
+  const bool answered = code == CURLE_OK || code == CURLE_WRITE_ERROR;
+  if (answered && !r.checked && r.answer.status != 0) r.check_head();
+  remote_read& read = *r.read;
+  std::uint64_t size = read.object->size.load(std::memory_order_acquire);
+  if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
+    std::uint64_t unknown = remote_object::unknown;
+    if (r.answer.size == http_answer::unknown && r.from == 0)  // the first byte is missing in an empty one
+      read.object->size.compare_exchange_strong(unknown, 0, std::memory_order_acq_rel);
+    size = read.object->size.load(std::memory_order_acquire);
+    if (size <= r.from) return true;
+  }
+  if (r.has_all(code)) {
+    succeeded(r);
+    return true;
+  }
+  if (r.good && r.place == size && code == CURLE_OK) throw error(r.too_short(size));
+  constexpr std::uint64_t progress = std::uint64_t{64} << 10;
+  if (r.whole == nullptr && r.at > r.from && r.at - r.from >= progress) {  // a list starts from its beginning
+    r.attempts = 0;
+    r.begun = running_time();
+  }
+  std::string why = r.fault;
+  if (!why.empty()) {
+    const int status = r.answer.status;
+    const bool refused = r.whole == nullptr && (status == 301 || (status >= 400 && status <= 404));
+    const bool clock_differs = r.clock_differs();
+    if (clock_differs) locator->server_time(std::time(nullptr), curl_getdate(r.answer.date.c_str(), nullptr));
+    const bool signed_again = r.whole == nullptr;
+    if (!r.answer.may_pass() && !(clock_differs && signed_again) &&
+        !(refused && locator->has_other_settings(read.url, r.keys))) {
+      if (status == 404 || status == 410) throw store_refusal(r.verdict());
+      throw store_denial(r.verdict());
+    }
+  } else {
+    why = r.message[0] != '\0' ? r.message.data() : curl_easy_strerror(code);
+    if (why.find("Unsupported proxy") != std::string::npos)  // with all of it, and its password
+      why = std::string(curl_easy_strerror(code)) + "; check http_proxy, https_proxy and all_proxy";
+    if (code == CURLE_OK) why = "the answer ends early";
+    if (code != CURLE_OK && !may_pass(code)) throw error("can't be read from the server: " + printable(why));
+  }
+  again(r, why);
+  return false;
+}
+
+inline void http_transfers::succeeded(http_request& r) noexcept {
+  if (in_trouble()) {
+    for (http_request* w : waiting) w->due = {};
+  }
+  failures = 0;
+  const http_clock::time_point now = running_time();
+  answers.add(std::chrono::duration<double>(now - r.sent).count());
+  const double time = std::chrono::duration<double>(now.time_since_epoch()).count();
+  const bool others_wait = !waiting.empty();
+  (others_wait ? crowded : alone).fetch_add(1, std::memory_order_relaxed);
+  if (at_a_time.ended(time, others_wait)) limit.store(at_a_time.limit(), std::memory_order_relaxed);
+}
+
+inline void http_transfers::again(http_request& r, const std::string& why) {
+  constexpr double first_pause = 0.1, longest_pause = 2;
+  constexpr std::uint32_t least_attempts = 3;
+  const http_clock::time_point now = running_time();
+  const bool tried_enough = r.attempts + 1 >= least_attempts || in_trouble();
+  if (tried_enough && now - r.begun >= in_seconds(options.give_up_after))
+    throw passing_error(r.gave_up(why, options));
+  const double jitter = 0.5 + 0.5 * std::uniform_real_distribution<double>()(random);
+  const double pause =
+      std::min(first_pause * static_cast<double>(1u << std::min(r.attempts, 10u)), longest_pause);
+  r.due = now + in_seconds(std::max(pause * jitter, std::min(r.answer.retry_after, options.give_up_after)));
+  ++r.attempts;
+  ++failures;
+  if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
+  r.why = why;
+  if (in_trouble()) {  // this server's may be gone, and another's not
+    std::stable_partition(waiting.begin(), waiting.end(),
+                          [of = r.server()](const http_request* w) { return w->server() != of; });
+    waiting.push_back(&r);
+  } else {
+    waiting.push_front(&r);
+  }
+  retries.fetch_add(1, std::memory_order_relaxed);
+}
+
+inline void http_transfers::give_up_waiting(http_clock::time_point now) {
+  for (std::size_t i = 0; i < waiting.size();) {
+    http_request& r = *waiting[i];
+    if (r.attempts == 0 || now - r.begun < in_seconds(options.give_up_after)) {
+      ++i;
+      continue;
+    }
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    std::exception_ptr failed;
+    try {
+      throw passing_error(r.gave_up(r.why, options));
+    } catch (...) {  // or without memory for the text
+      failed = std::current_exception();
+    }
+    finish(r, std::move(failed));
+  }
+}
+
+inline void http_transfers::release(http_request& r) noexcept {
+  CURL* const easy = std::exchange(r.easy, nullptr);
+  if (easy == nullptr) return;
+  curl_multi_remove_handle(multi, easy);
+  curl_easy_reset(easy);
+  try {
+    idle.push_back(easy);
+  } catch (...) {
+    curl_easy_cleanup(easy);
+  }
+}
+
+inline void http_transfers::finish(http_request& r, std::exception_ptr failed) noexcept {
+  const std::unique_ptr<http_request> gone(&r);
+  remote_read& read = *r.read;
+  {
+    const std::lock_guard lock(mutex);
+    read.under_way = nullptr;
+  }
+  read.failed = std::move(failed);
+  read.done(read);
+}
+
+}  // namespace wick::detail

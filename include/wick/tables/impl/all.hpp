@@ -1,6 +1,0 @@
-/// \file
-/// All bodies of tables/, which are compiled once.
-#pragma once
-
-#include <wick/tables/impl/csv.hpp>
-#include <wick/tables/impl/csv_text.hpp>

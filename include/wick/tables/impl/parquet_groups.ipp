@@ -1,0 +1,237 @@
+/// \file
+/// Row groups in memory: one sample has a group decoded for all, and it is kept while there is room. Included
+/// in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <wick/async/detail/activity.hpp>
+#include <wick/async/detail/brief_lock.hpp>
+#include <wick/async/detail/line.hpp>
+#include <wick/async/environment.hpp>
+#include <wick/pipeline/error.hpp>
+#include <wick/tables/impl/parquet_columns.ipp>
+
+namespace wick::inline v0_1::detail {
+
+using group_ptr = std::shared_ptr<const parquet_group>;
+
+/// Bytes that are there, and are no row group.
+struct damaged_group : error {
+  using error::error;
+};
+
+/// Comes once, for all samples that wait. A report counts the wait as one for I/O.
+class group_arrival {
+ public:
+  class awaiter : public line_awaiter<group_arrival, awaiter> {
+   public:
+    using line_awaiter::line_awaiter;
+    void await_resume() { finish(); }
+  };
+  /// \throws wick::cancelled
+  awaiter wait(environment e) noexcept { return {*this, e}; }
+  /// Any thread.
+  void come() noexcept {
+    woken ready;
+    {
+      std::lock_guard lock(mutex_);
+      here_ = true;
+      while (!line_.empty()) {
+        waiter& next = *line_.front();
+        line_.remove(next);
+        next.stage = waiter::stages::served;
+        ready.add(next);
+      }
+    }
+    ready.wake_all();
+  }
+
+ private:
+  friend line_awaiter<group_arrival, awaiter>;
+  static constexpr wait_for waited_for = wait_for::sample;
+
+  bool serve(awaiter& a) noexcept {
+    std::lock_guard lock(mutex_);
+    if (here_) a.stage = waiter::stages::served;
+    return here_;
+  }
+  bool join(awaiter& a) noexcept {
+    std::lock_guard lock(mutex_);
+    if (a.stage == waiter::stages::called_off) return false;
+    if (here_)
+      a.stage = waiter::stages::served;
+    else
+      line_.push(a);
+    return !here_;
+  }
+  void call_off(awaiter& a) noexcept {
+    woken ready;
+    {
+      std::lock_guard lock(mutex_);
+      const auto stage = a.stage;
+      if (stage == waiter::stages::served) return;
+      a.stage = waiter::stages::called_off;
+      if (stage == waiter::stages::arriving) return;
+      line_.remove(a);
+      ready.add(a);
+    }
+    ready.wake_all();
+  }
+
+  std::mutex mutex_;
+  bool here_ = false;
+  line line_;
+};
+
+/// The decoding of a group, while it is under way; the samples that wait for it read its result.
+struct group_decoding {
+  group_arrival over;
+  group_ptr got;  // null without a failure: given up, since its loader ends
+  std::exception_ptr failure;
+};
+
+struct row_group {
+  row_group(std::size_t f, int n, std::uint64_t first, std::size_t size)
+      : file(f), number(n), first_row(first), bytes(size) {}
+
+  const std::size_t file;
+  const int number;               // in the file
+  const std::uint64_t first_row;  // in the file
+  const std::size_t bytes;        // about, while it is decoded
+
+  std::atomic<std::uint64_t> used{0};  // when, counted in decoded groups
+  std::atomic<bool> fresh{false};      // no sample had a row of it since it was decoded
+  std::mutex mutex;
+  group_ptr kept;
+  std::shared_ptr<group_decoding> under_way;
+  std::exception_ptr failure;  // of damage that was found just now
+  std::chrono::steady_clock::time_point failed;
+};
+
+/// Those in memory: the most recently used, as many as fit.
+class kept_groups {
+ public:
+  explicit kept_groups(std::size_t most) noexcept : most_(most) {}
+
+  std::uint64_t decoded() const noexcept { return decoded_.load(std::memory_order_relaxed); }
+  std::size_t most() const noexcept { return most_; }
+  /// How many there are, and the bytes that they take.
+  std::pair<std::size_t, std::size_t> now() const {
+    std::lock_guard lock(mutex_);
+    return {kept_.size(), bytes_};
+  }
+
+  group_ptr find(row_group& of) const {
+    group_ptr out;
+    {
+      const auto lock = lock_briefly(of.mutex);
+      out = of.kept;
+    }
+    // Time goes by in decoded groups, so threads that use one group don't write to it all the time.
+    const std::uint64_t now = decoded();
+    if (out != nullptr && of.used.load(std::memory_order_relaxed) != now)
+      of.used.store(now, std::memory_order_relaxed);
+    return out;
+  }
+
+  /// The right to decode a group, for all; or where to wait until another has; or neither, since it is there.
+  class claim {
+   public:
+    claim(kept_groups& all, row_group& of) : all_(all), of_(of) {
+      std::lock_guard lock(of.mutex);
+      if (of.kept != nullptr) return;
+      // Else each row of a damaged group would have it decoded once more.
+      if (of.failure && std::chrono::steady_clock::now() - of.failed < std::chrono::seconds(1))
+        std::rethrow_exception(of.failure);
+      mine_ = of.under_way == nullptr;
+      if (mine_) of.under_way = std::make_shared<group_decoding>();
+      decoding_ = of.under_way;
+    }
+    claim(const claim&) = delete;
+    claim& operator=(const claim&) = delete;
+    ~claim() {
+      if (mine_) end();
+    }
+    bool mine() const noexcept { return mine_; }
+    /// Null: it is there.
+    group_decoding* decoding() const noexcept { return decoding_.get(); }
+    /// Any thread. Keeps what `decode` gives, or for a moment that it was damaged.
+    template <class Decode>
+    void run(Decode&& decode) {
+      try {
+        decoding_->got = decode();
+      } catch (...) {
+        decoding_->failure = std::current_exception();
+        throw;
+      }
+    }
+
+   private:
+    void end() noexcept {
+      group_decoding& ended = *decoding_;
+      {
+        std::lock_guard lock(of_.mutex);
+        of_.kept = ended.got;
+        of_.fresh.store(true, std::memory_order_relaxed);
+        of_.under_way = nullptr;
+        of_.failure = is_damage(ended.failure) ? ended.failure : nullptr;
+        of_.failed = std::chrono::steady_clock::now();
+      }
+      if (ended.got != nullptr) all_.make_room_behind(of_, ended.got->bytes);
+      ended.over.come();
+    }
+    static bool is_damage(const std::exception_ptr& failure) noexcept {
+      try {
+        if (failure) std::rethrow_exception(failure);
+      } catch (const damaged_group&) {
+        return true;
+      } catch (...) {
+      }
+      return false;
+    }
+
+    kept_groups& all_;
+    row_group& of_;
+    std::shared_ptr<group_decoding> decoding_;
+    bool mine_ = false;
+  };
+
+ private:
+  /// Drops those that were not used for longest, but not the one that has come.
+  void make_room_behind(row_group& come, std::size_t bytes) {
+    std::vector<group_ptr> dropped;  // their memory is given back outside of the locks
+    std::lock_guard lock(mutex_);
+    come.used.store(decoded_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    bytes_ += bytes;
+    while (bytes_ > most_ && !kept_.empty()) {
+      const auto oldest =
+          std::min_element(kept_.begin(), kept_.end(), [](const row_group* a, const row_group* b) {
+            return a->used.load(std::memory_order_relaxed) < b->used.load(std::memory_order_relaxed);
+          });
+      row_group& old = **oldest;
+      kept_.erase(oldest);
+      std::lock_guard with_it(old.mutex);
+      bytes_ -= old.kept->bytes;
+      dropped.push_back(std::move(old.kept));
+    }
+    kept_.push_back(&come);
+  }
+
+  const std::size_t most_;
+  std::atomic<std::uint64_t> decoded_{0};
+  mutable std::mutex mutex_;  // taken before a group's
+  std::vector<row_group*> kept_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace wick::detail
