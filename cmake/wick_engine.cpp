@@ -1,6 +1,7 @@
 // The bodies of the engine, for programs that take wick through CMake: see include/wick/implementation.hpp.
 // In one file, since they call each other often.
 #include <wick/async/impl/all_of_async.ipp>
+#include <wick/base/impl/all_of_base.ipp>
 #include <wick/batch/impl/all_of_batch.ipp>
 #include <wick/cache/impl/all_of_cache.ipp>
 #include <wick/io/impl/all_of_io.ipp>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <thread>
 
-#include <wick/async/cpus.hpp>
+#include <wick/base/detail/cpus.hpp>
 
 namespace wick_bench {
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <wick/async/impl/all_of_async.ipp>
+#include <wick/base/impl/all_of_base.ipp>
 #include <wick/batch/impl/all_of_batch.ipp>
 #include <wick/cache/impl/all_of_cache.ipp>
 #include <wick/codec/impl/all_of_codec.ipp>

@@ -6,8 +6,8 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
-#include <wick/async/detail/futex.hpp>
 #include <wick/async/event_count.hpp>
+#include <wick/base/detail/futex.hpp>
 
 using wick::detail::event_count;
 using wick_test::rounds;

@@ -16,11 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include <wick/async/cpus.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/scope.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/sync_wait.hpp>
+#include <wick/base/detail/cpus.hpp>
 
 #ifdef __linux__
 #include <pthread.h>

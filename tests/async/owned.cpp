@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "../support/doctest.hpp"
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 
 namespace {
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #endif
 
-#include <wick/async/cpus.hpp>
-#include <wick/async/detail/cpu_set.hpp>
+#include <wick/base/detail/cpu_set.hpp>
+#include <wick/base/detail/cpus.hpp>
 #include <wick/batch/detail/slab.hpp>
 
 using wick::detail::slab;

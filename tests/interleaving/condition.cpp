@@ -6,7 +6,7 @@
 #include "faults.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/async/detail/condition.hpp>
+#include <wick/base/detail/condition.hpp>
 
 using namespace wick_test::interleaving;
 
@@ -112,7 +112,7 @@ TEST_CASE("in every interleaving who waits under a mutex is woken by the change 
 }
 
 TEST_CASE("each operation of the condition is needed: a fault in it is found") {
-  each_operation_is_needed("async/detail/condition.hpp", all,
+  each_operation_is_needed("base/detail/condition.hpp", all,
                            {
                                // Of the stop of a pool, which comes once.
                                "notify_all rmw split",

@@ -5,7 +5,7 @@
 #include "spared.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/async/detail/futex.hpp>
+#include <wick/base/detail/futex.hpp>
 
 using namespace wick_test::interleaving;
 
@@ -94,11 +94,11 @@ TEST_CASE("in every interleaving a wait ends when the flag is set, not before, a
 }
 
 TEST_CASE("each order of memory in the flag is needed: a weaker one is found") {
-  each_order_is_needed("async/detail/futex.hpp", all, spared_in_wake_flag, {"word.wait(", "word.load("});
+  each_order_is_needed("base/detail/futex.hpp", all, spared_in_wake_flag, {"word.wait(", "word.load("});
 }
 
 TEST_CASE("each operation of the flag is needed: a fault in it is found") {
-  each_operation_is_needed("async/detail/futex.hpp", all,
+  each_operation_is_needed("base/detail/futex.hpp", all,
                            {"wait_for wait blind"});  // its time is over some day
   CHECK(found({{"set", operation::rmw, fault::again}}, one_waits).failed);
 }

@@ -33,9 +33,9 @@
 #include <wick/async/sleep.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/sync_wait.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/stage.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
 #include <wick/profile/detail/hang_watch.hpp>

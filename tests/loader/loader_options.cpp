@@ -5,8 +5,8 @@
 
 #include "support/doctest.hpp"
 #include "support/numbers.hpp"
-#include <wick/async/cpus.hpp>
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/cpus.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>

@@ -18,7 +18,7 @@
 #include "support/picture.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
-#include <wick/async/detail/processor_time.hpp>
+#include <wick/base/detail/processor_time.hpp>
 #include <wick/core.hpp>
 
 using wick_test::cell;

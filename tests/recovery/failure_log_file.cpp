@@ -19,7 +19,7 @@
 #include "support/message_of.hpp"
 #include "support/own_mounts.hpp"
 #include "support/temp_dir.hpp"
-#include <wick/async/detail/json_string.hpp>
+#include <wick/base/detail/json_string.hpp>
 #include <wick/recovery/detail/failure_log_file.hpp>
 
 using wick_test::contains;

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <utility>
 
-#include <wick/async/detail/condition.hpp>
 #include <wick/async/detail/outcome.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/condition.hpp>
 
 namespace wick_test {
 

@@ -1,7 +1,7 @@
 #include <ATen/Parallel.h>
 
 #include "support/doctest.hpp"
-#include <wick/async/cpus.hpp>
+#include <wick/base/detail/cpus.hpp>
 #include <wick/torch/threads.hpp>
 
 TEST_CASE("Torch gets the processors that the workers leave, and never none") {

@@ -22,9 +22,9 @@
 #include "../support/message_of.hpp"
 #include "../support/work_for.hpp"
 #include "fake_device.hpp"
-#include <wick/async/detail/cpu_set.hpp>
-#include <wick/async/detail/processor_time.hpp>
 #include <wick/async/sync_wait.hpp>
+#include <wick/base/detail/cpu_set.hpp>
+#include <wick/base/detail/processor_time.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sources/memory.hpp>
 #include <wick/torch/batch.hpp>

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include <wick/async/detail/duration.hpp>
-#include <wick/async/detail/futex.hpp>
+#include <wick/base/detail/duration.hpp>
+#include <wick/base/detail/futex.hpp>
 
 namespace wick::inline v0_1::detail {
 

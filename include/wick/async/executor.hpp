@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-#include <wick/async/detail/cpu_set.hpp>
-#include <wick/async/detail/futex.hpp>
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/process.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/detail/run_queues.hpp>
-#include <wick/async/detail/single_user.hpp>
 #include <wick/async/detail/tenants.hpp>
 #include <wick/async/io_pool.hpp>
 #include <wick/async/job.hpp>
 #include <wick/async/timer_queue.hpp>
+#include <wick/base/detail/cpu_set.hpp>
+#include <wick/base/detail/futex.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/process.hpp>
+#include <wick/base/detail/single_user.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -13,12 +13,12 @@
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/async/detail/concurrency.hpp>
-#include <wick/async/detail/cpu_set.hpp>
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/process.hpp>
 #include <wick/async/detail/resume.hpp>
-#include <wick/async/detail/ticks.hpp>
 #include <wick/async/job.hpp>
+#include <wick/base/detail/cpu_set.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/process.hpp>
+#include <wick/base/detail/ticks.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -8,10 +8,10 @@
 #include <exception>
 #include <utility>
 
-#include <wick/async/detail/futex.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/futex.hpp>
 
 namespace wick::inline v0_1::detail {
 

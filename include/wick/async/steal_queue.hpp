@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <wick/async/detail/futex.hpp>
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/futex.hpp>
+#include <wick/base/detail/owned.hpp>
 
 namespace wick::inline v0_1::detail {
 

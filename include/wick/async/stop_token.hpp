@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <utility>
 
-#include <wick/async/detail/futex.hpp>
+#include <wick/base/detail/futex.hpp>
 
 namespace wick::inline v0_1 {
 

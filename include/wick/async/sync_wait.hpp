@@ -6,9 +6,9 @@
 #include <utility>
 
 #include <wick/async/awaitable.hpp>
-#include <wick/async/detail/futex.hpp>
 #include <wick/async/detail/outcome.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/futex.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <wick/async/detail/cpu_set.hpp>
-#include <wick/async/detail/duration.hpp>
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/process.hpp>
+#include <wick/base/detail/cpu_set.hpp>
+#include <wick/base/detail/duration.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/process.hpp>
 
 namespace wick::inline v0_1::detail {
 

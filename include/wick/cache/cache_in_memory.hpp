@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/cache/detail/keeping.hpp>
 #include <wick/cache/detail/memory_cache.hpp>

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/epoch_range.hpp>
 #include <wick/loader/detail/loader_of.hpp>

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/hang_handler.hpp>
+#include <wick/base/detail/duration.hpp>
 #include <wick/recovery/on_error.hpp>
 
 namespace wick::inline v0_1 {

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/detail/condition.hpp>
-#include <wick/async/detail/duration.hpp>
-#include <wick/async/detail/process.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/timer_queue.hpp>
+#include <wick/base/detail/condition.hpp>
+#include <wick/base/detail/duration.hpp>
+#include <wick/base/detail/process.hpp>
 
 namespace wick::inline v0_1::detail {
 

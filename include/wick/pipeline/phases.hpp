@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/async/detail/owned.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 
 namespace wick::inline v0_1 {

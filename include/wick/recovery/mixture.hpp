@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/io/detail/line_file.hpp>
 #include <wick/recovery/state.hpp>
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/duration.hpp>
+#include <wick/base/detail/duration.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1 {

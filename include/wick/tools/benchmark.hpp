@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/duration.hpp>
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/duration.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/own_executor.hpp>

@@ -13,7 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include <wick/async/detail/duration.hpp>
+#include <wick/base/detail/duration.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/batch/fields.hpp>
 #include <wick/pipeline/context.hpp>

@@ -10,7 +10,7 @@
 
 #include <wick/async/detail/frame_pool.hpp>
 #include <wick/async/detail/resume.hpp>
-#include <wick/async/detail/ticks.hpp>
+#include <wick/base/detail/ticks.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/condition.hpp>
 #include <wick/async/detail/interruption.hpp>
-#include <wick/async/detail/signal_mask.hpp>
 #include <wick/async/stop_token.hpp>
+#include <wick/base/detail/condition.hpp>
+#include <wick/base/detail/signal_mask.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include <wick/async/detail/ticks.hpp>
+#include <wick/base/detail/ticks.hpp>
 
 namespace wick::inline v0_1::detail {
 

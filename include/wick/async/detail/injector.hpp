@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <mutex>
 
-#include <wick/async/detail/futex.hpp>
 #include <wick/async/job.hpp>
+#include <wick/base/detail/futex.hpp>
 
 namespace wick::inline v0_1::detail {
 

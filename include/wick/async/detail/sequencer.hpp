@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <memory>
 
-#include <wick/async/detail/duration.hpp>
-#include <wick/async/detail/futex.hpp>
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/duration.hpp>
+#include <wick/base/detail/futex.hpp>
 
 namespace wick::inline v0_1::detail {
 

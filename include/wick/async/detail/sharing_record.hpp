@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <wick/async/detail/duration.hpp>
+#include <wick/base/detail/duration.hpp>
 
 namespace wick::inline v0_1::detail {
 

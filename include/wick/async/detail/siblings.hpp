@@ -11,10 +11,10 @@
 #include <utility>
 
 #include <wick/async/awaitable.hpp>
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/owned.hpp>
 
 namespace wick::inline v0_1::detail {
 

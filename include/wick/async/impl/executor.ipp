@@ -12,19 +12,19 @@
 #include <thread>
 #include <vector>
 
-#include <wick/async/cpus.hpp>
-#include <wick/async/detail/cpu_set.hpp>
-#include <wick/async/detail/futex.hpp>
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/process.hpp>
-#include <wick/async/detail/processor_time.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/detail/run_queues.hpp>
-#include <wick/async/detail/signal_mask.hpp>
-#include <wick/async/detail/thread_name.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/io_pool.hpp>
 #include <wick/async/timer_queue.hpp>
+#include <wick/base/detail/cpu_set.hpp>
+#include <wick/base/detail/cpus.hpp>
+#include <wick/base/detail/futex.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/process.hpp>
+#include <wick/base/detail/processor_time.hpp>
+#include <wick/base/detail/signal_mask.hpp>
+#include <wick/base/detail/thread_name.hpp>
 
 namespace wick::inline v0_1 {
 

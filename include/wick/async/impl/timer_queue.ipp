@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/condition.hpp>
-#include <wick/async/detail/cpu_set.hpp>
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/process.hpp>
-#include <wick/async/detail/signal_mask.hpp>
-#include <wick/async/detail/thread_name.hpp>
 #include <wick/async/timer_queue.hpp>
+#include <wick/base/detail/condition.hpp>
+#include <wick/base/detail/cpu_set.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/process.hpp>
+#include <wick/base/detail/signal_mask.hpp>
+#include <wick/base/detail/thread_name.hpp>
 
 namespace wick::inline v0_1::detail {
 

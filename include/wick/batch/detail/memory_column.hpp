@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/fetch_to_write.hpp>
+#include <wick/base/detail/fetch_to_write.hpp>
 #include <wick/batch/detail/column.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>

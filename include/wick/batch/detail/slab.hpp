@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/brief_lock.hpp>
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/brief_lock.hpp>
+#include <wick/base/detail/owned.hpp>
 
 #ifdef __linux__
 #include <sched.h>

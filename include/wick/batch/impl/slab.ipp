@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <utility>
 
-#include <wick/async/detail/brief_lock.hpp>
+#include <wick/base/detail/brief_lock.hpp>
 #include <wick/batch/detail/slab.hpp>
 
 namespace wick::inline v0_1::detail {

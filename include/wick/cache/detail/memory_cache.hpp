@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <string>
 
-#include <wick/async/cpus.hpp>
-#include <wick/async/detail/launch.hpp>
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/cpus.hpp>
+#include <wick/base/detail/launch.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/cache/detail/memory_cache.hpp>
 
 namespace wick::inline v0_1::detail {

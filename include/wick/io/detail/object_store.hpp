@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/async/detail/condition.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/condition.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>

@@ -20,13 +20,13 @@
 #include <vector>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/detail/condition.hpp>
 #include <wick/async/detail/interruption.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/job.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/condition.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>

@@ -14,7 +14,7 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/fingerprint.hpp>

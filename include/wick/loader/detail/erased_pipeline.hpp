@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/collate.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/batch_job.hpp>

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/single_user.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/single_user.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/single_user.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/single_user.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/loader_core.hpp>

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/stop_token.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/scheduler.hpp>

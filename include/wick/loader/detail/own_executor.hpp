@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <string>
 
-#include <wick/async/cpus.hpp>
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/cpus.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/error.hpp>
 

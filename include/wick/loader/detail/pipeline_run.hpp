@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/loader_options.hpp>

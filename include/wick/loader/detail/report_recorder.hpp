@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/processor_time.hpp>
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/processor_time.hpp>
 #include <wick/loader/detail/worker_jobs.hpp>
 #include <wick/pipeline/budget.hpp>
-#include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/phases.hpp>
 #include <wick/profile/detail/report_timeline.hpp>

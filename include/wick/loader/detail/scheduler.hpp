@@ -9,13 +9,13 @@
 #include <mutex>
 #include <optional>
 
-#include <wick/async/detail/duration.hpp>
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/detail/sequencer.hpp>
 #include <wick/async/detail/tokens.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/duration.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/batch_completion.hpp>
 #include <wick/loader/detail/batch_job.hpp>

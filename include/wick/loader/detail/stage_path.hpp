@@ -16,12 +16,12 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/loader/detail/asking_cache.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
-#include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/gathering.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>

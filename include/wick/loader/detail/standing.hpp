@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/sample_group.hpp>
 #include <wick/recovery/detail/replayable.hpp>

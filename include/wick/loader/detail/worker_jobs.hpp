@@ -9,10 +9,10 @@
 #include <mutex>
 #include <vector>
 
-#include <wick/async/cpus.hpp>
-#include <wick/async/detail/condition.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/condition.hpp>
+#include <wick/base/detail/cpus.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <wick/async/detail/tokens.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
-#include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/detail/dropped.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/recovery/detail/error_account.hpp>

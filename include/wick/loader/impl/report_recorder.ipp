@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/cpus.hpp>
-#include <wick/async/detail/processor_time.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/io_pool.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/cpus.hpp>
+#include <wick/base/detail/processor_time.hpp>
 #include <wick/loader/detail/report_recorder.hpp>
-#include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/phases.hpp>
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>

@@ -12,9 +12,9 @@
 
 #include <wick/async/executor.hpp>
 #include <wick/async/sleep.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/retry.hpp>
-#include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/recovery/on_error.hpp>

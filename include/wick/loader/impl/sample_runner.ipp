@@ -11,12 +11,12 @@
 #include <vector>
 
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/loader/detail/for_each_position.hpp>
 #include <wick/loader/detail/retry.hpp>
 #include <wick/loader/detail/sample_runner.hpp>
 #include <wick/loader/detail/scheduler.hpp>
-#include <wick/pipeline/clock.hpp>
 
 namespace wick::inline v0_1::detail {
 

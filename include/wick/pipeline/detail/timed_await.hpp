@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <utility>
 
-#include <wick/async/detail/condition.hpp>
-#include <wick/async/detail/process.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/timer_queue.hpp>
+#include <wick/base/detail/condition.hpp>
+#include <wick/base/detail/process.hpp>
 #include <wick/pipeline/budget.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -9,7 +9,7 @@
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <mutex>
 
-#include <wick/async/detail/duration.hpp>
 #include <wick/async/detail/hang_handler.hpp>
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/duration.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
 
 namespace wick::inline v0_1::detail {

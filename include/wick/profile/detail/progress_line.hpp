@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/processor_time.hpp>
-#include <wick/async/detail/ticks.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/processor_time.hpp>
+#include <wick/base/detail/ticks.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/durations.hpp>
 #include <wick/profile/detail/run_mark.hpp>

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/async/detail/process.hpp>
+#include <wick/base/detail/process.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/trace.hpp>

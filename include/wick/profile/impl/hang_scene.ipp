@@ -9,7 +9,7 @@
 #include <string>
 #include <tuple>
 
-#include <wick/async/detail/thread_name.hpp>
+#include <wick/base/detail/thread_name.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
 
 namespace wick::inline v0_1::detail {

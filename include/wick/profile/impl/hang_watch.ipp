@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
-#include <wick/async/detail/condition.hpp>
-#include <wick/async/detail/signal_mask.hpp>
-#include <wick/async/detail/thread_name.hpp>
 #include <wick/async/timer_queue.hpp>
+#include <wick/base/detail/condition.hpp>
+#include <wick/base/detail/signal_mask.hpp>
+#include <wick/base/detail/thread_name.hpp>
 #include <wick/profile/detail/hang_watch.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include <wick/async/detail/launch.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/launch.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 
 namespace wick::inline v0_1::detail {

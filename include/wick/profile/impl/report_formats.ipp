@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/json.hpp>
+#include <wick/base/detail/json.hpp>
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/report.hpp>
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/async/detail/html_text.hpp>
+#include <wick/base/detail/html_text.hpp>
 #include <wick/profile/report.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/detail/processor_time.hpp>
-#include <wick/async/detail/ticks.hpp>
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/processor_time.hpp>
+#include <wick/base/detail/ticks.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/profile/stage_clock.hpp>

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <wick/async/detail/ticks.hpp>
+#include <wick/base/detail/ticks.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/pipeline/error.hpp>

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/detail/json_string.hpp>
+#include <wick/base/detail/json_string.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 

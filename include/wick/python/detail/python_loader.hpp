@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/single_user.hpp>
 #include <wick/async/stop_token.hpp>
+#include <wick/base/detail/single_user.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/python/detail/python_ranks.hpp>

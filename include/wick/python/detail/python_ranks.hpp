@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <wick/async/detail/launch.hpp>
+#include <wick/base/detail/launch.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/ranks.hpp>
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/pipeline/error.hpp>
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/async/detail/json.hpp>
+#include <wick/base/detail/json.hpp>
 #include <wick/io/detail/line_reader.hpp>
 #include <wick/recovery/detail/delivery_log.hpp>
 #include <wick/recovery/state.hpp>

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/pipeline/error.hpp>

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <wick/async/detail/json_string.hpp>
+#include <wick/base/detail/json_string.hpp>
 #include <wick/recovery/detail/failure_log_file.hpp>
 #include <wick/recovery/failure_log.hpp>
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/io/detail/line_file.hpp>
 #include <wick/io/detail/line_reader.hpp>
 #include <wick/io/detail/plain_file.hpp>

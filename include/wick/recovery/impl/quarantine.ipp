@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/json_string.hpp>
+#include <wick/base/detail/json_string.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/pipeline/error.hpp>

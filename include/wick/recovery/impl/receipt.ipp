@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/json.hpp>
+#include <wick/base/detail/json.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/recovery/detail/draw_notes.hpp>

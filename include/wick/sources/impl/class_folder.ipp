@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>

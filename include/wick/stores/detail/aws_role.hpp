@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/process.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/process.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/stores/remote.hpp>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/stores/detail/aws_credentials.hpp>

@@ -20,10 +20,10 @@
 #include <thread>
 #include <utility>
 
-#include <wick/async/detail/condition.hpp>
 #include <wick/async/detail/interruption.hpp>
-#include <wick/async/detail/signal_mask.hpp>
-#include <wick/async/detail/thread_name.hpp>
+#include <wick/base/detail/condition.hpp>
+#include <wick/base/detail/signal_mask.hpp>
+#include <wick/base/detail/thread_name.hpp>
 #include <wick/io/detail/json_reader.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/aws_role.hpp>

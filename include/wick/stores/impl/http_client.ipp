@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
-#include <wick/async/detail/signal_mask.hpp>
+#include <wick/base/detail/owned.hpp>
+#include <wick/base/detail/signal_mask.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>

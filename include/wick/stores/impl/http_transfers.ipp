@@ -24,9 +24,9 @@
 #include <vector>
 
 #include <wick/async/detail/concurrency.hpp>
-#include <wick/async/detail/cpu_set.hpp>
-#include <wick/async/detail/thread_name.hpp>
 #include <wick/async/stop_token.hpp>
+#include <wick/base/detail/cpu_set.hpp>
+#include <wick/base/detail/thread_name.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_answer.hpp>

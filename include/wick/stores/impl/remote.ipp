@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/process.hpp>
+#include <wick/base/detail/process.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/cpus.hpp>
 #include <wick/async/detail/at_once.hpp>
+#include <wick/base/detail/cpus.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/gzip_file.hpp>

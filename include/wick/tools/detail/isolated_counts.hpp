@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <wick/async/detail/owned.hpp>
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/recovery/failure_log.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -18,11 +18,12 @@
 
 #include <wick/async/awaitable.hpp>
 #include <wick/async/detail/grain.hpp>
-#include <wick/async/detail/owned.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/scope.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/clock.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/for_each_position.hpp>
@@ -30,7 +31,6 @@
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/loader/detail/stage_path.hpp>
 #include <wick/loader/detail/typed_pipeline.hpp>
-#include <wick/pipeline/clock.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/error.hpp>

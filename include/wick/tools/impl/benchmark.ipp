@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/recovery/failure_log.hpp>

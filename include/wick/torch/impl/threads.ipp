@@ -7,8 +7,8 @@
 
 #include <ATen/Parallel.h>
 
-#include <wick/async/cpus.hpp>
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/cpus.hpp>
 #include <wick/torch/threads.hpp>
 
 namespace wick::inline v0_1 {

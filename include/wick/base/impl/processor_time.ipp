@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/processor_time.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/processor_time.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #endif
 
-#include <wick/async/detail/processor_time.hpp>
+#include <wick/base/detail/processor_time.hpp>
 
 namespace wick::inline v0_1::detail {
 

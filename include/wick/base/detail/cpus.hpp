@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/async/detail/cpu_set.hpp>
+#include <wick/base/detail/cpu_set.hpp>
 
 namespace wick::inline v0_1::detail {
 

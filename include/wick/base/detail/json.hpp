@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <wick/async/detail/json_string.hpp>
+#include <wick/base/detail/json_string.hpp>
 
 namespace wick::inline v0_1::detail {
 

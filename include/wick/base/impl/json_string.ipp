@@ -1,12 +1,12 @@
 /// \file
-/// The bodies of what async/detail/json_string.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/json_string.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include <wick/async/detail/json_string.hpp>
+#include <wick/base/detail/json_string.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -1,11 +1,11 @@
 /// \file
-/// The bodies of what async/detail/single_user.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/single_user.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 
-#include <wick/async/detail/single_user.hpp>
+#include <wick/base/detail/single_user.hpp>
 
 namespace wick::inline v0_1::detail {
 

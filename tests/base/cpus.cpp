@@ -5,7 +5,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/temp_dir.hpp"
-#include <wick/async/cpus.hpp>
+#include <wick/base/detail/cpus.hpp>
 
 using wick::detail::available_cpus;
 using wick::detail::parse_cpu_max;

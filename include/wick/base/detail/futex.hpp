@@ -18,7 +18,7 @@
 #include <thread>
 #endif
 
-#include <wick/async/detail/duration.hpp>
+#include <wick/base/detail/duration.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/cpus.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/cpus.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include <wick/async/cpus.hpp>
+#include <wick/base/detail/cpus.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -1,13 +1,13 @@
 /// \file
-/// The bodies of what async/detail/html_text.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/html_text.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include <wick/async/detail/html_text.hpp>
-#include <wick/async/detail/json_string.hpp>
+#include <wick/base/detail/html_text.hpp>
+#include <wick/base/detail/json_string.hpp>
 
 namespace wick::inline v0_1::detail {
 

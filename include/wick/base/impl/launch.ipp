@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/launch.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/launch.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-#include <wick/async/detail/launch.hpp>
+#include <wick/base/detail/launch.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include <wick/async/detail/futex.hpp>
+#include <wick/base/detail/futex.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,7 +4,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/work_for.hpp"
-#include <wick/pipeline/clock.hpp>
+#include <wick/base/detail/clock.hpp>
 
 using wick_test::work_for;
 

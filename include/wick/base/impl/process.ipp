@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/process.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/process.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <wick/async/detail/process.hpp>
+#include <wick/base/detail/process.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/cpu_set.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/cpu_set.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>
@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <vector>
 
-#include <wick/async/detail/cpu_set.hpp>
+#include <wick/base/detail/cpu_set.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include <wick/async/detail/duration.hpp>
-#include <wick/async/detail/ticks.hpp>
+#include <wick/base/detail/duration.hpp>
+#include <wick/base/detail/ticks.hpp>
 
 namespace wick::inline v0_1::detail {
 

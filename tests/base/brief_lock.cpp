@@ -4,9 +4,9 @@
 #include <thread>
 #include <vector>
 
-#include "../async/support.hpp"
 #include "../support/doctest.hpp"
-#include <wick/async/detail/brief_lock.hpp>
+#include "async/support.hpp"
+#include <wick/base/detail/brief_lock.hpp>
 
 using wick::detail::lock_briefly;
 

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/thread_name.hpp declares. Included in exactly one file of a program.
+/// The bodies of what base/detail/thread_name.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #endif
 
-#include <wick/async/detail/thread_name.hpp>
+#include <wick/base/detail/thread_name.hpp>
 
 namespace wick::inline v0_1::detail {
 
