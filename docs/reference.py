@@ -115,11 +115,15 @@ ROOMS = {
         "and gives batches in order, epoch after epoch.",
         ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture", "replaying", "hanging"],
     ),
-    "recovery": (
-        "Bad samples, checkpoints, receipts",
-        "What becomes of a sample that fails. The state of a [loader](loader.md#loader) in a file, and a number by which two trainings "
-        "can be compared. What a batch was made of, for `replay()`.",
-        ["bad_samples", "checkpoint", "replaying"],
+    "failures": (
+        "Bad samples",
+        "What becomes of a sample that fails: its batch fails, or it is skipped or replaced, and each failure is in the loader's log.",
+        ["bad_samples"],
+    ),
+    "resume": (
+        "Checkpoints",
+        "The state of a [loader](loader.md#loader) in a file, and edits of a mixture, which are part of the state.",
+        ["checkpoint", "changing_mixture"],
     ),
     "profile": (
         "The report",

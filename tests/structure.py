@@ -33,11 +33,12 @@ ARROWS = {
     "image": {"batch", "codec", "io", "pipeline", "pixels"},
     "transforms": {"batch", "image", "pipeline", "pixels"},
     "profile": {"async", "base", "io", "pipeline"},
-    "recovery": {"base", "batch", "io", "pipeline", "profile", "sampling"},
-    "loader": {"async", "base", "batch", "pipeline", "profile", "recovery", "sampling"},
-    "tools": {"async", "base", "batch", "io", "loader", "pipeline", "profile", "recovery", "text"},
-    "python": {"async", "base", "batch", "loader", "pipeline", "profile", "recovery"},
-    "torch": {"async", "base", "batch", "pipeline", "recovery", "sources", "transforms"},
+    "resume": {"base", "batch", "io", "pipeline"},
+    "failures": {"base", "batch", "io", "pipeline", "profile", "resume"},
+    "loader": {"async", "base", "batch", "failures", "pipeline", "profile", "resume", "sampling"},
+    "tools": {"async", "base", "batch", "failures", "io", "loader", "pipeline", "profile", "resume", "text"},
+    "python": {"async", "base", "batch", "failures", "loader", "pipeline", "profile"},
+    "torch": {"async", "base", "batch", "pipeline", "resume", "sources", "transforms"},
 }
 # What is in a CMake target of its own, beside core.hpp and wick.hpp, since it needs another library.
 OWN_TARGETS = {"sources/lmdb.hpp", "tables/parquet.hpp"}

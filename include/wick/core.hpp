@@ -35,8 +35,8 @@
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/with_others.hpp>
 #include <wick/profile/progress.hpp>
-#include <wick/recovery/state.hpp>
-#include <wick/recovery/state_file.hpp>
+#include <wick/resume/detail/state.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/sampling/block_shuffle.hpp>
 #include <wick/sampling/bucket.hpp>
 #include <wick/sampling/class_weights.hpp>

@@ -9,13 +9,14 @@
 #include <wick/batch/impl/all_of_batch.ipp>
 #include <wick/cache/impl/all_of_cache.ipp>
 #include <wick/codec/impl/all_of_codec.ipp>
+#include <wick/failures/impl/all_of_failures.ipp>
 #include <wick/image/impl/all_of_image.ipp>
 #include <wick/io/impl/all_of_io.ipp>
 #include <wick/loader/impl/all_of_loader.ipp>
 #include <wick/pipeline/impl/all_of_pipeline.ipp>
 #include <wick/pixels/impl/all_of_pixels.ipp>
 #include <wick/profile/impl/all_of_profile.ipp>
-#include <wick/recovery/impl/all_of_recovery.ipp>
+#include <wick/resume/impl/all_of_resume.ipp>
 #include <wick/sampling/impl/all_of_sampling.ipp>
 #include <wick/sources/impl/all_of_sources.ipp>
 #include <wick/tables/impl/all_of_tables.ipp>

@@ -9,9 +9,9 @@
 
 #include "../support/doctest.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace {

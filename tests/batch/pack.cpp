@@ -16,10 +16,10 @@
 #include "support/sha256.hpp"
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/memory.hpp>
 

@@ -11,10 +11,10 @@
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include <wick/batch/pack.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sampling/block_shuffle.hpp>
 #include <wick/sampling/mix.hpp>
 #include <wick/sampling/order.hpp>

@@ -14,8 +14,8 @@
 #include "support/message_of.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/batch/ragged.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sampling/order.hpp>
 
 using wick_test::contains;

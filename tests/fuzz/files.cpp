@@ -22,7 +22,7 @@
 #include <wick/core.hpp>
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
 #include <wick/sources/detail/kept_tar.hpp>
 
 namespace {

@@ -14,9 +14,9 @@
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sources/memory.hpp>
 #include <wick/transforms/crop.hpp>
 #include <wick/transforms/flip.hpp>

@@ -14,10 +14,10 @@
 #include <wick/batch/batch.hpp>
 #include <wick/cache/cache_in_memory.hpp>
 #include <wick/cache/cache_on_disk.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/image/depth.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/zip.hpp>
 #include <wick/sources/files.hpp>

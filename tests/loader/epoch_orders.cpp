@@ -16,7 +16,7 @@
 #include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/recovery/receipt.hpp>
+#include <wick/loader/receipt.hpp>
 #include <wick/sampling/order.hpp>
 
 using namespace wick_test;

@@ -28,7 +28,7 @@ TRANSFER = "include/wick/torch/impl/transfer.ipp"
 NORMALIZE = "include/wick/torch/impl/normalize.ipp"
 KEPT = "include/wick/pipeline/detail/kept_value.hpp"
 AUDIT = "include/wick/tools/impl/audit.ipp"
-LOG = "include/wick/recovery/impl/delivery_log.ipp"
+LOG = "include/wick/resume/impl/delivery_log.ipp"
 DELIVERY = "include/wick/loader/impl/delivery.ipp"
 ANSWER = "include/wick/stores/impl/http_answer.ipp"
 REQUEST = "include/wick/stores/impl/http_request.ipp"
@@ -38,8 +38,8 @@ TRANSFERS = "include/wick/stores/impl/http_transfers.ipp"
 SECOND = "include/wick/stores/impl/http_second_requests.ipp"
 MIX = "include/wick/sampling/mix.hpp"
 SOURCE = "include/wick/pipeline/source.hpp"
-MIXTURE = "include/wick/recovery/impl/mixture.ipp"
-STATE = "include/wick/recovery/impl/state.ipp"
+MIXTURE = "include/wick/resume/impl/mixture.ipp"
+STATE = "include/wick/resume/impl/state.ipp"
 INDEX_LOCK = "include/wick/io/impl/index_lock.ipp"
 PATH = "include/wick/loader/detail/stage_path.hpp"
 PLAN = "include/wick/sampling/detail/epoch_plan.hpp"
@@ -149,8 +149,8 @@ MUTANTS = [
     # what changes under a loader
     ("a mix keeps its first sizes", MIX, "if (!same) go_by(std::move(next));", "", "loader", "loader/changed_source"),
     ("sources put together are not refreshed", SOURCE, "static_cast<void>(s.refresh());", ";", "sources", "sources/replay_rounds"),
-    ("a state behind an edit is taken", MIXTURE, "if (place{e.epoch, e.batch} >=", "if (true || place{e.epoch, e.batch} >=", "recovery", "recovery/mixture"),
-    ("a rank takes another's samples", STATE, "if (!mine.batched && saved.rank != mine.rank", "if (false && saved.rank != mine.rank", "recovery", "recovery/state"),
+    ("a state behind an edit is taken", MIXTURE, "if (place{e.epoch, e.batch} >=", "if (true || place{e.epoch, e.batch} >=", "resume", "resume/mixture"),
+    ("a rank takes another's samples", STATE, "if (!mine.batched && saved.rank != mine.rank", "if (false && saved.rank != mine.rank", "resume", "resume/state"),
     # servers: what is checked, retried, shown
     ("servers: another part than asked for is taken", ANSWER, "first == from && end <= to", "true", "stores", "stores/remote"),
     ("servers: a changed object is read", REQUEST, "before != answer.version", "false", "stores", "stores/remote"),

@@ -14,9 +14,9 @@
 #include "support/sha256.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/batch/ragged.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sampling/bucket.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/weighted.hpp>

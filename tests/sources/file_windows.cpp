@@ -9,9 +9,9 @@
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/decode_raw.hpp>
 #include <wick/sources/file_windows.hpp>

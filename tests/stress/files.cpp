@@ -38,7 +38,7 @@
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/recovery/state_file.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/memory.hpp>

@@ -10,8 +10,8 @@
 #include "support/message_of.hpp"
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/recovery/on_error.hpp>
 #include <wick/sampling/bucket.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/memory.hpp>

@@ -14,7 +14,7 @@
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/recovery/state_file.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/torch/archive.hpp>
 
 using torch::serialize::InputArchive;

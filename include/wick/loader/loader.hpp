@@ -18,20 +18,20 @@
 #include <wick/async/task.hpp>
 #include <wick/base/detail/owned.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/failures/failure_log.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/epoch_range.hpp>
 #include <wick/loader/detail/loader_of.hpp>
 #include <wick/loader/detail/own_executor.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/loader/detail/typed_pipeline.hpp>
 #include <wick/loader/loader_options.hpp>
+#include <wick/loader/receipt.hpp>
 #include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
-#include <wick/recovery/failure_log.hpp>
-#include <wick/recovery/mixture.hpp>
-#include <wick/recovery/on_error.hpp>
-#include <wick/recovery/receipt.hpp>
+#include <wick/resume/mixture.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -9,7 +9,7 @@
 
 #include <wick/async/detail/hang_handler.hpp>
 #include <wick/base/detail/duration.hpp>
-#include <wick/recovery/on_error.hpp>
+#include <wick/failures/on_error.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -15,6 +15,7 @@
 #include <wick/base/detail/duration.hpp>
 #include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/cloning.hpp>
+#include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/own_executor.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
@@ -23,7 +24,6 @@
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/recovery/failure_log.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
 #include <wick/tools/detail/isolated_loop.hpp>
 #include <wick/tools/detail/isolated_runs.hpp>

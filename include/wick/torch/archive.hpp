@@ -11,7 +11,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
 
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <wick/async/detail/activity_table.hpp>
-#include <wick/recovery/detail/failed_sample.hpp>
+#include <wick/failures/detail/failed_sample.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,13 +4,13 @@
 
 #include <vector>
 
+#include <wick/failures/detail/dropped_counts.hpp>
+#include <wick/failures/detail/error_account.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/report_recorder.hpp>
 #include <wick/loader/detail/scheduler.hpp>
-#include <wick/recovery/detail/delivery_log.hpp>
-#include <wick/recovery/detail/dropped_counts.hpp>
-#include <wick/recovery/detail/error_account.hpp>
+#include <wick/resume/detail/delivery_log.hpp>
 
 namespace wick::inline v0_1::detail {
 

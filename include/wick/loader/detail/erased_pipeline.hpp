@@ -23,7 +23,7 @@
 #include <wick/pipeline/phases.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
 #include <wick/sampling/detail/group_plan.hpp>
 #include <wick/sampling/order.hpp>
 

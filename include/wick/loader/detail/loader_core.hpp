@@ -15,23 +15,23 @@
 #include <wick/base/detail/owned.hpp>
 #include <wick/base/detail/single_user.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/mixture_edits.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
+#include <wick/loader/detail/replayable.hpp>
 #include <wick/loader/detail/replayed_batch.hpp>
 #include <wick/loader/detail/scheduler.hpp>
 #include <wick/loader/detail/standing.hpp>
 #include <wick/loader/loader_options.hpp>
+#include <wick/loader/receipt.hpp>
 #include <wick/profile/detail/hang_watch.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
-#include <wick/recovery/detail/delivery_log.hpp>
-#include <wick/recovery/detail/replayable.hpp>
-#include <wick/recovery/failure_log.hpp>
-#include <wick/recovery/mixture.hpp>
-#include <wick/recovery/receipt.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/delivery_log.hpp>
+#include <wick/resume/detail/state.hpp>
+#include <wick/resume/mixture.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -17,7 +17,7 @@
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/loader/detail/replayed_batch.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/recovery/receipt.hpp>
+#include <wick/loader/receipt.hpp>
 #include <wick/version.hpp>
 
 namespace wick::inline v0_1::detail {

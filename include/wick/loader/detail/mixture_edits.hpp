@@ -13,8 +13,8 @@
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/scheduler.hpp>
-#include <wick/recovery/mixture.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
+#include <wick/resume/mixture.hpp>
 
 namespace wick::inline v0_1::detail {
 

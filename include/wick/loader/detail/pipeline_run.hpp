@@ -13,17 +13,17 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/base/detail/owned.hpp>
+#include <wick/failures/detail/failed_sample.hpp>
+#include <wick/failures/detail/quarantine.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/draw_notes.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/budget.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
-#include <wick/recovery/detail/draw_notes.hpp>
-#include <wick/recovery/detail/failed_sample.hpp>
-#include <wick/recovery/on_error.hpp>
-#include <wick/recovery/quarantine.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -14,12 +14,12 @@
 #include <wick/async/task.hpp>
 #include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/slab.hpp>
+#include <wick/failures/detail/error_account.hpp>
 #include <wick/loader/detail/batch_completion.hpp>
 #include <wick/loader/detail/batch_job.hpp>
+#include <wick/loader/detail/draw_notes.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
-#include <wick/recovery/detail/draw_notes.hpp>
-#include <wick/recovery/detail/error_account.hpp>
-#include <wick/recovery/receipt.hpp>
+#include <wick/loader/receipt.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -14,6 +14,7 @@
 #include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/owned.hpp>
 #include <wick/base/detail/processor_time.hpp>
+#include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/worker_jobs.hpp>
 #include <wick/pipeline/budget.hpp>
 #include <wick/pipeline/context.hpp>
@@ -24,7 +25,6 @@
 #include <wick/profile/report.hpp>
 #include <wick/profile/stall_meter.hpp>
 #include <wick/profile/trace.hpp>
-#include <wick/recovery/failure_log.hpp>
 
 namespace wick::inline v0_1::detail {
 

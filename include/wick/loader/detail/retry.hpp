@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include <wick/async/task.hpp>
+#include <wick/failures/detail/failed_sample.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/recovery/detail/failed_sample.hpp>
 
 namespace wick::inline v0_1::detail {
 

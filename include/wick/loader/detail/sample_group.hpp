@@ -10,11 +10,11 @@
 #include <vector>
 
 #include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/failures/detail/error_account.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
-#include <wick/recovery/detail/error_account.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
 
 namespace wick::inline v0_1::detail {
 

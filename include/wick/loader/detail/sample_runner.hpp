@@ -8,12 +8,12 @@
 
 #include <wick/async/detail/grain.hpp>
 #include <wick/async/task.hpp>
+#include <wick/failures/detail/failed_sample.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
-#include <wick/recovery/detail/failed_sample.hpp>
 
 namespace wick::inline v0_1::detail {
 

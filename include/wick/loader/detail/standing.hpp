@@ -8,10 +8,10 @@
 
 #include <wick/base/detail/owned.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
+#include <wick/loader/detail/replayable.hpp>
 #include <wick/loader/detail/sample_group.hpp>
-#include <wick/recovery/detail/replayable.hpp>
-#include <wick/recovery/mixture.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
+#include <wick/resume/mixture.hpp>
 
 namespace wick::inline v0_1::detail {
 

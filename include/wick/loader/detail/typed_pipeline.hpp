@@ -28,7 +28,7 @@
 #include <wick/pipeline/detail/written_at.hpp>
 #include <wick/pipeline/source.hpp>
 #include <wick/pipeline/stage.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
 #include <wick/sampling/detail/epoch_plan.hpp>
 #include <wick/sampling/order.hpp>
 

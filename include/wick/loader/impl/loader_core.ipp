@@ -16,15 +16,15 @@
 
 #include <wick/async/stop_token.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/failures/detail/failed_sample.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/loader/detail/loader_of.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/profile/detail/trace_file.hpp>
-#include <wick/recovery/detail/delivery_log.hpp>
-#include <wick/recovery/detail/failed_sample.hpp>
-#include <wick/recovery/on_error.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/delivery_log.hpp>
+#include <wick/resume/detail/state.hpp>
 #include <wick/version.hpp>
 
 namespace wick::inline v0_1::detail {

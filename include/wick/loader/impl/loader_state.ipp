@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <wick/failures/detail/quarantine.hpp>
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/recovery/mixture.hpp>
-#include <wick/recovery/quarantine.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
+#include <wick/resume/mixture.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -13,10 +13,10 @@
 
 #include <wick/async/detail/tokens.hpp>
 #include <wick/base/detail/clock.hpp>
+#include <wick/failures/detail/error_account.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/pipeline/detail/dropped.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/recovery/detail/error_account.hpp>
 
 namespace wick::inline v0_1::detail {
 

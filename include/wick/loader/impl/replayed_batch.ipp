@@ -15,11 +15,11 @@
 
 #include <wick/async/executor.hpp>
 #include <wick/loader/detail/delivery_records.hpp>
+#include <wick/loader/detail/receipt_writer.hpp>
+#include <wick/loader/detail/replayable.hpp>
 #include <wick/loader/detail/replayed_batch.hpp>
 #include <wick/loader/detail/retry.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/recovery/detail/receipt_writer.hpp>
-#include <wick/recovery/detail/replayable.hpp>
 
 namespace wick::inline v0_1::detail {
 

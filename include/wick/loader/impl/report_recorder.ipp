@@ -17,6 +17,8 @@
 #include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/cpus.hpp>
 #include <wick/base/detail/processor_time.hpp>
+#include <wick/failures/detail/error_account.hpp>
+#include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/report_recorder.hpp>
 #include <wick/pipeline/phases.hpp>
 #include <wick/profile/detail/advice.hpp>
@@ -24,8 +26,6 @@
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/stall_meter.hpp>
-#include <wick/recovery/detail/error_account.hpp>
-#include <wick/recovery/failure_log.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -14,10 +14,10 @@
 #include <wick/async/sleep.hpp>
 #include <wick/base/detail/clock.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/retry.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
-#include <wick/recovery/on_error.hpp>
 
 namespace wick::inline v0_1::detail {
 

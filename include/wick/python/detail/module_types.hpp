@@ -20,13 +20,13 @@
 #include <vector>
 
 #include <wick/async/detail/interruption.hpp>
+#include <wick/failures/on_error.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/python/detail/python_loader.hpp>
 #include <wick/python/path.hpp>
 #include <wick/python/to_python.hpp>
-#include <wick/recovery/on_error.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -11,7 +11,7 @@
 
 #include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/owned.hpp>
-#include <wick/recovery/failure_log.hpp>
+#include <wick/failures/failure_log.hpp>
 
 namespace wick::inline v0_1::detail {
 

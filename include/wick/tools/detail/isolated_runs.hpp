@@ -26,6 +26,9 @@
 #include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/detail/slab.hpp>
+#include <wick/failures/detail/error_account.hpp>
+#include <wick/failures/detail/failed_sample.hpp>
+#include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/for_each_position.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
@@ -35,9 +38,6 @@
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/stage.hpp>
-#include <wick/recovery/detail/error_account.hpp>
-#include <wick/recovery/detail/failed_sample.hpp>
-#include <wick/recovery/failure_log.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
 
 namespace wick::inline v0_1::detail {

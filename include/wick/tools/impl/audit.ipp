@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/failures/detail/error_account.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/recovery/detail/delivery_log.hpp>
-#include <wick/recovery/detail/error_account.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/delivery_log.hpp>
+#include <wick/resume/detail/state.hpp>
 #include <wick/tools/audit.hpp>
 
 namespace wick::inline v0_1 {

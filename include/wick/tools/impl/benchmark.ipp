@@ -16,9 +16,9 @@
 #include <utility>
 
 #include <wick/base/detail/clock.hpp>
+#include <wick/failures/failure_log.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 #include <wick/profile/report.hpp>
-#include <wick/recovery/failure_log.hpp>
 #include <wick/tools/benchmark.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
 

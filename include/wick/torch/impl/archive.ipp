@@ -14,7 +14,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <wick/pipeline/error.hpp>
-#include <wick/recovery/state.hpp>
+#include <wick/resume/detail/state.hpp>
 #include <wick/torch/archive.hpp>
 #include <wick/torch/tensor.hpp>
 

@@ -1,0 +1,8 @@
+/// \file
+/// All bodies of resume/, which are compiled once.
+#pragma once
+
+#include <wick/resume/impl/delivery_log.ipp>
+#include <wick/resume/impl/mixture.ipp>
+#include <wick/resume/impl/state.ipp>
+#include <wick/resume/impl/state_file.ipp>
