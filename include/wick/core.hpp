@@ -11,7 +11,7 @@
 #include <wick/async/async_mutex.hpp>
 #include <wick/async/async_semaphore.hpp>
 #include <wick/async/awaitable.hpp>
-#include <wick/async/environment.hpp>
+#include <wick/async/detail/environment.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/scope.hpp>
 #include <wick/async/sleep.hpp>

@@ -5,10 +5,10 @@
 #include <wick/core.hpp>
 #include <wick/torch/archive.hpp>
 #include <wick/torch/batch.hpp>
+#include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/nested.hpp>
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>
-#include <wick/torch/tensor.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 #include <wick/torch/threads.hpp>
 #include <wick/torch/torch_data.hpp>

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "../support/doctest.hpp"
-#include <wick/async/environment.hpp>
+#include <wick/async/detail/environment.hpp>
 #include <wick/async/scope.hpp>
 #include <wick/pipeline/context.hpp>
 

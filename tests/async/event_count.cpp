@@ -6,7 +6,7 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
-#include <wick/async/event_count.hpp>
+#include <wick/async/detail/event_count.hpp>
 #include <wick/base/detail/futex.hpp>
 
 using wick::detail::event_count;

@@ -17,8 +17,8 @@
 #include "../support/doctest.hpp"
 #include "../support/eventually.hpp"
 #include "support.hpp"
+#include <wick/async/detail/io_pool.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/io_pool.hpp>
 #include <wick/async/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 

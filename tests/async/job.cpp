@@ -7,8 +7,8 @@
 #include "../support/doctest.hpp"
 #include "support.hpp"
 #include <wick/async/detail/injector.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/job.hpp>
 
 using wick_test::countdown;
 

@@ -5,7 +5,7 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
-#include <wick/async/steal_queue.hpp>
+#include <wick/async/detail/steal_queue.hpp>
 
 using wick::detail::steal_queue;
 

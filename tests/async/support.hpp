@@ -15,7 +15,7 @@
 #include "../support/eventually.hpp"
 #include "../support/sanitized.hpp"
 #include "../support/stack_span.hpp"
-#include <wick/async/job.hpp>
+#include <wick/async/detail/job.hpp>
 
 namespace wick_test {
 

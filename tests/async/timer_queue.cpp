@@ -10,7 +10,7 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
-#include <wick/async/timer_queue.hpp>
+#include <wick/async/detail/timer_queue.hpp>
 
 using wick::detail::timer;
 using wick::detail::timer_queue;

@@ -15,7 +15,7 @@
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include <wick/batch/batch.hpp>
-#include <wick/batch/collate.hpp>
+#include <wick/batch/detail/collate.hpp>
 
 using wick::array;
 using wick::dtype;

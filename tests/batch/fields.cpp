@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "support/doctest.hpp"
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 
 using wick::detail::can_batch;
 using wick::detail::composite;

@@ -7,7 +7,7 @@
 #include "spared.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/async/event_count.hpp>
+#include <wick/async/detail/event_count.hpp>
 
 using namespace wick_test::interleaving;
 
@@ -358,10 +358,11 @@ TEST_CASE("each step of the protocol is needed: without it a wake-up is lost, an
 }
 
 TEST_CASE("each order of memory in the event count is needed: a weaker one is found") {
-  each_order_is_needed("async/event_count.hpp", all, spared_in_event_count);
+  each_order_is_needed("async/detail/event_count.hpp", all, spared_in_event_count);
 }
 
 TEST_CASE("each operation of the event count is needed: a fault in it is found") {
   // Then it sleeps, which it does not while there is a permit, and loads again; or naps, which has an end.
-  each_operation_is_needed("async/event_count.hpp", all, {"take_permit load as zero", "nap wait blind"});
+  each_operation_is_needed("async/detail/event_count.hpp", all,
+                           {"take_permit load as zero", "nap wait blind"});
 }

@@ -10,7 +10,7 @@
 #include "spared.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/async/steal_queue.hpp>
+#include <wick/async/detail/steal_queue.hpp>
 
 using namespace wick_test::interleaving;
 
@@ -185,10 +185,10 @@ TEST_CASE("the same with three thieves in random interleavings") {
 }
 
 TEST_CASE("each order of memory in the queue is needed: a weaker one is found") {
-  each_order_is_needed("async/steal_queue.hpp", all, spared_in_steal_queue);
+  each_order_is_needed("async/detail/steal_queue.hpp", all, spared_in_steal_queue);
 }
 
 TEST_CASE("each operation of the queue is needed: a fault in it is found") {
   // The exchange that follows brings the head.
-  each_operation_is_needed("async/steal_queue.hpp", all, {"pop_half load as zero"});
+  each_operation_is_needed("async/detail/steal_queue.hpp", all, {"pop_half load as zero"});
 }

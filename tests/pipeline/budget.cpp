@@ -17,7 +17,7 @@
 #include <wick/async/scope.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/sync_wait.hpp>
-#include <wick/pipeline/budget.hpp>
+#include <wick/pipeline/detail/budget.hpp>
 
 using wick::executor;
 using wick::task;

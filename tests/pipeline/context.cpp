@@ -8,8 +8,8 @@
 #include <wick/async/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>
-#include <wick/pipeline/budget.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/budget.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace {

@@ -1,7 +1,7 @@
 #include <thread>
 
 #include "support/doctest.hpp"
-#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 
 using wick::slot_phase;
 using wick::detail::phase_ticks;

@@ -7,7 +7,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 
 using namespace wick_test;
 using wick::image;

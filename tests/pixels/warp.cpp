@@ -3,7 +3,7 @@
 #include "../support/doctest.hpp"
 #include "../support/picture.hpp"
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/pixels/warp.hpp>
+#include <wick/pixels/detail/warp.hpp>
 
 using namespace wick_test;
 using namespace wick::detail;

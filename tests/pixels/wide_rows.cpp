@@ -1,5 +1,5 @@
 #include "support/doctest.hpp"
-#include <wick/pixels/wide_rows.hpp>
+#include <wick/pixels/detail/wide_rows.hpp>
 
 TEST_CASE("rows of 16 bits lie behind one another, and are named by their number in the picture") {
   wick::detail::wide_rows rows(3, 2, 4, 10);

@@ -3,8 +3,8 @@
 
 #include "../support/doctest.hpp"
 #include <wick/async/executor.hpp>
+#include <wick/profile/detail/stage_clock.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
-#include <wick/profile/stage_clock.hpp>
 
 using wick::detail::stage_clock;
 

@@ -1,7 +1,7 @@
 #include <cstdint>
 
 #include "../support/doctest.hpp"
-#include <wick/profile/stall_meter.hpp>
+#include <wick/profile/detail/stall_meter.hpp>
 
 using wick::detail::stall_meter;
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "../support/future.hpp"
+#include <wick/async/detail/job.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/job.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/sync_wait.hpp>

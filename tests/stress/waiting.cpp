@@ -18,7 +18,7 @@
 #include <wick/async/sleep.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
-#include <wick/pipeline/budget.hpp>
+#include <wick/pipeline/detail/budget.hpp>
 
 namespace wick_stress {
 namespace {

@@ -27,7 +27,7 @@
 #include <wick/cache/cache_on_disk.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/torch/batch.hpp>
-#include <wick/torch/tensor.hpp>
+#include <wick/torch/detail/tensor.hpp>
 
 static_assert(wick::detail::batchable<at::Tensor>);
 

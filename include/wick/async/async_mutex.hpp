@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <wick/async/async_semaphore.hpp>
-#include <wick/async/environment.hpp>
+#include <wick/async/detail/environment.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include <wick/async/detail/environment.hpp>
 #include <wick/async/detail/line.hpp>
-#include <wick/async/environment.hpp>
 
 namespace wick::inline v0_1 {
 

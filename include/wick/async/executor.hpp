@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include <wick/async/detail/io_pool.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/detail/run_queues.hpp>
 #include <wick/async/detail/tenants.hpp>
-#include <wick/async/io_pool.hpp>
-#include <wick/async/job.hpp>
-#include <wick/async/timer_queue.hpp>
+#include <wick/async/detail/timer_queue.hpp>
 #include <wick/base/detail/cpu_set.hpp>
 #include <wick/base/detail/futex.hpp>
 #include <wick/base/detail/owned.hpp>

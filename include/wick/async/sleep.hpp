@@ -6,11 +6,11 @@
 #include <optional>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/environment.hpp>
+#include <wick/async/detail/environment.hpp>
+#include <wick/async/detail/job.hpp>
+#include <wick/async/detail/timer_queue.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/job.hpp>
 #include <wick/async/stop_token.hpp>
-#include <wick/async/timer_queue.hpp>
 #include <wick/base/detail/duration.hpp>
 
 namespace wick::inline v0_1 {

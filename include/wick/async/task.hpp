@@ -13,8 +13,8 @@
 #include <utility>
 
 #include <wick/async/detail/frame_pool.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/async/detail/resume.hpp>
-#include <wick/async/job.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/batch/collate.hpp>
+#include <wick/batch/detail/collate.hpp>
 #include <wick/batch/detail/named_fields.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/error.hpp>

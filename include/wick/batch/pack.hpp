@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/batch/detail/packed_column.hpp>
 #include <wick/batch/detail/ragged_column.hpp>
-#include <wick/batch/fields.hpp>
 #include <wick/batch/ragged.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>

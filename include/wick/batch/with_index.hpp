@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/batch/collate.hpp>
+#include <wick/batch/detail/collate.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/stage.hpp>

@@ -14,14 +14,14 @@
 #include <wick/codec/codec.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
-#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
+#include <wick/pixels/detail/warp.hpp>
+#include <wick/pixels/detail/wide_rows.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/pixel_ops.hpp>
-#include <wick/pixels/warp.hpp>
-#include <wick/pixels/wide_rows.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include <wick/async/detail/activity.hpp>
+#include <wick/async/detail/io_pool.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/io_pool.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
-#include <wick/pipeline/budget.hpp>
+#include <wick/pipeline/detail/budget.hpp>
 #include <wick/pipeline/random.hpp>
 
 namespace wick::inline v0_1 {

@@ -17,7 +17,7 @@
 
 #include <wick/batch/any_length.hpp>
 #include <wick/batch/batch.hpp>
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/batch/with_index.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <wick/async/task.hpp>
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>

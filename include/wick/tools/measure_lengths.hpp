@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/error.hpp>

@@ -11,7 +11,7 @@
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/torch/tensor.hpp>
+#include <wick/torch/detail/tensor.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -13,8 +13,8 @@
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/stage.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/pixel_ops.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -11,7 +11,7 @@
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/stage.hpp>
-#include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 
 namespace wick::inline v0_1 {
 

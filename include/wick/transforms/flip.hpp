@@ -10,8 +10,8 @@
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/phases.hpp>
 #include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {

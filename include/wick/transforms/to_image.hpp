@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/image/detail/first_part.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/mask.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/image.hpp>

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <mutex>
 
-#include <wick/async/job.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/base/detail/futex.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/environment.hpp>
+#include <wick/async/detail/environment.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/job.hpp>
 #include <wick/async/stop_token.hpp>
 
 namespace wick::inline v0_1::detail {

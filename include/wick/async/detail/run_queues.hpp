@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/event_count.hpp>
 #include <wick/async/detail/injector.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/async/detail/sharing_record.hpp>
-#include <wick/async/event_count.hpp>
-#include <wick/async/job.hpp>
-#include <wick/async/steal_queue.hpp>
+#include <wick/async/detail/steal_queue.hpp>
 #include <wick/base/detail/duration.hpp>
 #include <wick/base/detail/futex.hpp>
 #include <wick/base/detail/owned.hpp>

@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include <wick/async/detail/io_pool.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/detail/run_queues.hpp>
+#include <wick/async/detail/timer_queue.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/io_pool.hpp>
-#include <wick/async/timer_queue.hpp>
 #include <wick/base/detail/cpu_set.hpp>
 #include <wick/base/detail/cpus.hpp>
 #include <wick/base/detail/futex.hpp>

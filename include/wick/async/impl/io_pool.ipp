@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/io_pool.hpp declares. Included in exactly one file of a program.
+/// The bodies of what async/detail/io_pool.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <wick/async/detail/concurrency.hpp>
-#include <wick/async/io_pool.hpp>
-#include <wick/async/job.hpp>
+#include <wick/async/detail/io_pool.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/base/detail/condition.hpp>
 #include <wick/base/detail/cpu_set.hpp>
 #include <wick/base/detail/owned.hpp>

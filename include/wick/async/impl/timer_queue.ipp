@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/timer_queue.hpp declares. Included in exactly one file of a program.
+/// The bodies of what async/detail/timer_queue.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/timer_queue.hpp>
+#include <wick/async/detail/timer_queue.hpp>
 #include <wick/base/detail/condition.hpp>
 #include <wick/base/detail/cpu_set.hpp>
 #include <wick/base/detail/owned.hpp>

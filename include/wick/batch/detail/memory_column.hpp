@@ -16,9 +16,9 @@
 
 #include <wick/base/detail/fetch_to_write.hpp>
 #include <wick/batch/detail/column.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/batch/fields.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pipeline/source.hpp>

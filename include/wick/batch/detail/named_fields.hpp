@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/batch/collate.hpp>
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/collate.hpp>
+#include <wick/batch/detail/fields.hpp>
 
 namespace wick::inline v0_1::detail {
 

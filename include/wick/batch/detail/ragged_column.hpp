@@ -15,9 +15,9 @@
 #include <vector>
 
 #include <wick/batch/any_length.hpp>
-#include <wick/batch/collate.hpp>
+#include <wick/batch/detail/collate.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/batch/detail/slab.hpp>
-#include <wick/batch/fields.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <wick/async/executor.hpp>
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/io/file_range.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/fingerprint.hpp>

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>

@@ -12,12 +12,12 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>

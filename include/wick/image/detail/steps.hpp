@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include <wick/image/border.hpp>
+#include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/warp.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -15,8 +15,8 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
+#include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/warp.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -18,7 +18,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pixels/wide_rows.hpp>
+#include <wick/pixels/detail/wide_rows.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -8,7 +8,7 @@
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/keypoints.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/warp.hpp>
+#include <wick/pixels/detail/warp.hpp>
 
 namespace wick::inline v0_1 {
 

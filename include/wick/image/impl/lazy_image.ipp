@@ -15,15 +15,15 @@
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/phases.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/detail/resample.hpp>
 #include <wick/pixels/detail/wide_resample.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/pixel_ops.hpp>
 
 namespace wick::inline v0_1 {
 

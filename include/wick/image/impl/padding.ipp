@@ -13,8 +13,8 @@
 #include <wick/image/detail/padding.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/pixels/detail/wide_rows.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/wide_rows.hpp>
 
 namespace wick::inline v0_1::detail {
 

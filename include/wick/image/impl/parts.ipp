@@ -11,8 +11,8 @@
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/warp.hpp>
 
 namespace wick::inline v0_1::detail {
 

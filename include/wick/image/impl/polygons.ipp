@@ -16,8 +16,8 @@
 #include <wick/image/impl/boxes.ipp>
 #include <wick/image/polygons.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/warp.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -10,12 +10,12 @@
 
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/phases.hpp>
+#include <wick/pixels/detail/warp.hpp>
+#include <wick/pixels/detail/wide_rows.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/warp.hpp>
-#include <wick/pixels/wide_rows.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -21,9 +21,9 @@
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/async/detail/interruption.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/job.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/condition.hpp>

@@ -20,8 +20,8 @@
 #include <wick/loader/detail/draw_notes.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/pipeline/budget.hpp>
 #include <wick/pipeline/context.hpp>
+#include <wick/pipeline/detail/budget.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 

@@ -16,14 +16,14 @@
 #include <wick/base/detail/processor_time.hpp>
 #include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/worker_jobs.hpp>
-#include <wick/pipeline/budget.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/phases.hpp>
+#include <wick/pipeline/detail/budget.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/profile/detail/report_timeline.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
+#include <wick/profile/detail/stall_meter.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/report.hpp>
-#include <wick/profile/stall_meter.hpp>
 #include <wick/profile/trace.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -24,9 +24,9 @@
 #include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/gathering.hpp>
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
-#include <wick/pipeline/phases.hpp>
 #include <wick/pipeline/stage.hpp>
 #include <wick/pipeline/with_others.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>

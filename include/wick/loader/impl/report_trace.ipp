@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/io_pool.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/io_pool.hpp>
 #include <wick/base/detail/owned.hpp>
 #include <wick/loader/detail/report_recorder.hpp>
 #include <wick/profile/detail/trace_file.hpp>

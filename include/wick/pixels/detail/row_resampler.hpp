@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/phases.hpp>
 #include <wick/pixels/detail/axis.hpp>
 #include <wick/pixels/detail/resample_kernels.hpp>
 #include <wick/pixels/geometry.hpp>

@@ -1,6 +1,6 @@
 /// \file
 /// Operations on levels: each becomes another one by arithmetic or by a table that the picture's own levels
-/// make. Included by the bodies of pixels/pixel_ops.hpp alone.
+/// make. Included by the bodies of pixels/detail/pixel_ops.hpp alone.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <vector>
 
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/pixel_ops.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -1,6 +1,6 @@
 /// \file
 /// Operations whose result depends on the pixels around: Gaussian blur and sharpness, in place and in whole
-/// numbers. Included by the bodies of pixels/pixel_ops.hpp alone.
+/// numbers. Included by the bodies of pixels/detail/pixel_ops.hpp alone.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pixels/pixel_ops.hpp declares. Included in exactly one file of a program.
+/// The bodies of what pixels/detail/pixel_ops.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pipeline/shape.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/impl/level_ops.ipp>
 #include <wick/pixels/impl/pixel_filters.ipp>
-#include <wick/pixels/pixel_ops.hpp>
 
 namespace wick::inline v0_1::detail {
 

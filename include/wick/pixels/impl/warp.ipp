@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pixels/warp.hpp declares. Included in exactly one file of a program.
+/// The bodies of what pixels/detail/warp.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 #include <numbers>
 #include <utility>
 
+#include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/warp.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -16,7 +16,7 @@
 #include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/durations.hpp>
 #include <wick/profile/detail/run_mark.hpp>
-#include <wick/profile/stage_clock.hpp>
+#include <wick/profile/detail/stage_clock.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include <wick/async/timer_queue.hpp>
+#include <wick/async/detail/timer_queue.hpp>
 #include <wick/base/detail/condition.hpp>
 #include <wick/base/detail/signal_mask.hpp>
 #include <wick/base/detail/thread_name.hpp>

@@ -12,8 +12,8 @@
 #include <wick/base/detail/processor_time.hpp>
 #include <wick/base/detail/ticks.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
+#include <wick/profile/detail/stage_clock.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
-#include <wick/profile/stage_clock.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/async/detail/io_pool.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/io_pool.hpp>
-#include <wick/async/job.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/pipeline/context.hpp>

@@ -16,7 +16,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/resume/detail/state.hpp>
 #include <wick/torch/archive.hpp>
-#include <wick/torch/tensor.hpp>
+#include <wick/torch/detail/tensor.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -14,7 +14,7 @@
 
 #include <wick/batch/batch.hpp>
 #include <wick/torch/batch.hpp>
-#include <wick/torch/tensor.hpp>
+#include <wick/torch/detail/tensor.hpp>
 
 namespace wick::inline v0_1::detail {
 

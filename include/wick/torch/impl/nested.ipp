@@ -12,8 +12,8 @@
 
 #include <wick/batch/ragged.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/nested.hpp>
-#include <wick/torch/tensor.hpp>
 
 namespace wick::inline v0_1 {
 

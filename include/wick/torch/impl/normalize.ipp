@@ -17,8 +17,8 @@
 
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/normalize.hpp>
-#include <wick/torch/tensor.hpp>
 #include <wick/transforms/normalize.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
+/// The bodies of what torch/detail/tensor.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 #include <c10/core/Layout.h>
 #include <c10/core/ScalarType.h>
 
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
-#include <wick/torch/tensor.hpp>
+#include <wick/torch/detail/tensor.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -16,7 +16,7 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
-#include <wick/torch/tensor.hpp>
+#include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 
 namespace wick::inline v0_1::detail {

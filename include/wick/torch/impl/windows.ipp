@@ -11,7 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <wick/sources/windows.hpp>
-#include <wick/torch/tensor.hpp>
+#include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/windows.hpp>
 
 namespace wick::inline v0_1::detail {

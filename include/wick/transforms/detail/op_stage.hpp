@@ -12,7 +12,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/stage.hpp>
-#include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -18,8 +18,8 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
+#include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/warp.hpp>
 #include <wick/transforms/affine.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -17,9 +17,9 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
+#include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/pixel_ops.hpp>
-#include <wick/pixels/warp.hpp>
 #include <wick/transforms/affine.hpp>
 #include <wick/transforms/augment.hpp>
 #include <wick/transforms/impl/affine.ipp>

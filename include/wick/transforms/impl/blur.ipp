@@ -10,8 +10,8 @@
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/pixel_ops.hpp>
 #include <wick/transforms/blur.hpp>
 
 namespace wick::inline v0_1::detail {

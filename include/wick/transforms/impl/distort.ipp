@@ -16,7 +16,7 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/transforms/distort.hpp>
 
 namespace wick::inline v0_1::detail {

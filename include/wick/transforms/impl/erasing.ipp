@@ -16,8 +16,8 @@
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pipeline/shape.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/pixel_ops.hpp>
 #include <wick/transforms/erasing.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -13,7 +13,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/fingerprint.hpp>
-#include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/transforms/jitter.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/transforms/detail/op_stage.hpp>
 #include <wick/transforms/levels.hpp>
 

@@ -13,8 +13,8 @@
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/async/detail/concurrency.hpp>
+#include <wick/async/detail/job.hpp>
 #include <wick/async/detail/resume.hpp>
-#include <wick/async/job.hpp>
 #include <wick/base/detail/cpu_set.hpp>
 #include <wick/base/detail/owned.hpp>
 #include <wick/base/detail/process.hpp>

@@ -15,8 +15,8 @@
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/async/detail/resume.hpp>
+#include <wick/async/detail/timer_queue.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/timer_queue.hpp>
 #include <wick/base/detail/condition.hpp>
 #include <wick/base/detail/duration.hpp>
 #include <wick/base/detail/process.hpp>

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include <wick/batch/detail/column.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/batch/detail/memory_column.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/batch/fields.hpp>
 #include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 

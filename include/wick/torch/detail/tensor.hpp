@@ -13,7 +13,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <wick/batch/detail/cloning.hpp>
-#include <wick/batch/fields.hpp>
+#include <wick/batch/detail/fields.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
