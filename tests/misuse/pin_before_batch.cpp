@@ -2,8 +2,8 @@
 #include <vector>
 
 #include <wick/core.hpp>
-#include <wick/torch/batch.hpp>
 #include <wick/torch/pin.hpp>
+#include <wick/torch/tensor_batch.hpp>
 
 // expect: wick: this stage works on batches, and the item is a single sample; write batch(n) before it
 // expect: pin_stage

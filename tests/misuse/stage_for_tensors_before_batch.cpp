@@ -1,6 +1,6 @@
 // A callable for tensors stands where single samples pass: batch() is missing.
 #include <wick/core.hpp>
-#include <wick/torch/batch.hpp>
+#include <wick/torch/tensor_batch.hpp>
 
 // expect: wick: this stage takes tensors or arrays, and the item is a single sample without any
 // expect: write batch(n) before it

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include <wick/core.hpp>
-#include <wick/torch/batch.hpp>
+#include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 
 // expect: wick: this stage works on batches, and the item is a single sample; write batch(n) before it

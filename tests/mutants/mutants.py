@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TREE, BUILD = ROOT / "build/mutants/tree", ROOT / "build/mutants/build"
 
 TRANSFER = "include/wick/torch/impl/transfer.ipp"
-NORMALIZE = "include/wick/torch/impl/normalize.ipp"
+NORMALIZE = "include/wick/torch/impl/normalize_tensors.ipp"
 KEPT = "include/wick/pipeline/detail/kept_value.hpp"
 AUDIT = "include/wick/tools/impl/audit.ipp"
 LOG = "include/wick/resume/impl/delivery_log.ipp"

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "../support/doctest.hpp"
-#include <wick/async/detail/tokens.hpp>
+#include <wick/async/detail/sample_tokens.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/what_if.hpp>
 

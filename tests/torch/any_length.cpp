@@ -6,7 +6,7 @@
 #include "../support/doctest.hpp"
 #include "numbers.hpp"
 #include <wick/loader/loader.hpp>
-#include <wick/torch/batch.hpp>
+#include <wick/torch/tensor_batch.hpp>
 
 using numbers = wick_test::plain_numbers;
 

@@ -11,8 +11,8 @@
 #include "../support/message_of.hpp"
 #include "numbers.hpp"
 #include <wick/core.hpp>
-#include <wick/torch/batch.hpp>
 #include <wick/torch/nested.hpp>
+#include <wick/torch/tensor_batch.hpp>
 
 using wick_test::contains;
 using wick_test::message_of;

@@ -12,8 +12,8 @@
 #include "fake_device.hpp"
 #include <wick/loader/loader.hpp>
 #include <wick/sources/memory.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/normalize.hpp>
+#include <wick/torch/normalize_tensors.hpp>
+#include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 
 namespace {

@@ -23,8 +23,8 @@
 #include <wick/cache/cache_on_disk.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sources/memory.hpp>
-#include <wick/torch/batch.hpp>
 #include <wick/torch/pin.hpp>
+#include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 
 static_assert(wick::detail::stage_of<wick::detail::pin_stage, wick::stage_kind::batch>);

@@ -26,8 +26,8 @@
 #include "numbers.hpp"
 #include <wick/cache/cache_on_disk.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/torch/batch.hpp>
 #include <wick/torch/detail/tensor.hpp>
+#include <wick/torch/tensor_batch.hpp>
 
 static_assert(wick::detail::batchable<at::Tensor>);
 

@@ -21,7 +21,7 @@
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
 #include <wick/loader/loader.hpp>
-#include <wick/torch/batch.hpp>
+#include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 
 static_assert(wick::source<wick::detail::tensor_source<std::int64_t>>);

@@ -20,9 +20,9 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/image_folder.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/normalize.hpp>
+#include <wick/torch/normalize_tensors.hpp>
 #include <wick/torch/pin.hpp>
+#include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 #include <wick/transforms/crop.hpp>
 #include <wick/transforms/flip.hpp>

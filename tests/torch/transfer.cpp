@@ -27,9 +27,9 @@
 #include <wick/base/detail/processor_time.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sources/memory.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/normalize.hpp>
+#include <wick/torch/normalize_tensors.hpp>
 #include <wick/torch/pin.hpp>
+#include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 
 static_assert(wick::detail::stage_of<wick::detail::transfer_stage, wick::stage_kind::batch>);

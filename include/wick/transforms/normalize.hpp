@@ -53,7 +53,7 @@ class normalize_stage : public color_stage<normalize_stage>, public normalizes {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept;
-  /// Of torch/normalize.hpp: the numbers as tensors, on the device of the batches.
+  /// Of torch/normalize_tensors.hpp: the numbers as tensors, on the device of the batches.
   const kept_value& kept() const noexcept { return kept_; }
 
   template <class, class... Before>

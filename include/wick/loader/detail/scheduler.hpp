@@ -9,8 +9,8 @@
 #include <mutex>
 #include <optional>
 
+#include <wick/async/detail/sample_tokens.hpp>
 #include <wick/async/detail/sequencer.hpp>
-#include <wick/async/detail/tokens.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>

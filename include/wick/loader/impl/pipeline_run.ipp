@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/detail/tokens.hpp>
+#include <wick/async/detail/sample_tokens.hpp>
 #include <wick/base/detail/clock.hpp>
 #include <wick/failures/detail/error_account.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <wick/async/detail/tokens.hpp>
+#include <wick/async/detail/sample_tokens.hpp>
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/detail/load_model.hpp>
 #include <wick/profile/report.hpp>

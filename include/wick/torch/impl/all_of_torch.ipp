@@ -4,12 +4,12 @@
 #pragma once
 
 #include <wick/torch/impl/archive.ipp>
-#include <wick/torch/impl/batch.ipp>
 #include <wick/torch/impl/nested.ipp>
-#include <wick/torch/impl/normalize.ipp>
+#include <wick/torch/impl/normalize_tensors.ipp>
 #include <wick/torch/impl/pin.ipp>
 #include <wick/torch/impl/tensor.ipp>
+#include <wick/torch/impl/tensor_batch.ipp>
 #include <wick/torch/impl/tensor_dataset.ipp>
+#include <wick/torch/impl/tensor_windows.ipp>
 #include <wick/torch/impl/threads.ipp>
 #include <wick/torch/impl/transfer.ipp>
-#include <wick/torch/impl/windows.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/batch.hpp declares. Included in exactly one file of a program.
+/// The bodies of what torch/tensor_batch.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 #include <c10/core/TensorImpl.h>
 
 #include <wick/batch/batch.hpp>
-#include <wick/torch/batch.hpp>
 #include <wick/torch/detail/tensor.hpp>
+#include <wick/torch/tensor_batch.hpp>
 
 namespace wick::inline v0_1::detail {
 

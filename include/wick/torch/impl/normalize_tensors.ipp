@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/normalize.hpp declares. Included in exactly one file of a program.
+/// The bodies of what torch/normalize_tensors.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/torch/detail/tensor.hpp>
-#include <wick/torch/normalize.hpp>
+#include <wick/torch/normalize_tensors.hpp>
 #include <wick/transforms/normalize.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -18,8 +18,8 @@
 #include "fake_device.hpp"
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/windows.hpp>
+#include <wick/torch/tensor_batch.hpp>
+#include <wick/torch/tensor_windows.hpp>
 
 namespace {
 

@@ -19,8 +19,8 @@
 #include <wick/image/lazy_image.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/normalize.hpp>
+#include <wick/torch/normalize_tensors.hpp>
+#include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 
 namespace {

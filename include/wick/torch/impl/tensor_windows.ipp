@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/windows.hpp declares. Included in exactly one file of a program.
+/// The bodies of what torch/tensor_windows.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 #include <wick/sources/windows.hpp>
 #include <wick/torch/detail/tensor.hpp>
-#include <wick/torch/windows.hpp>
+#include <wick/torch/tensor_windows.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -17,7 +17,7 @@
 #include "numbers.hpp"
 #include <wick/loader/loader.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/torch/batch.hpp>
+#include <wick/torch/tensor_batch.hpp>
 
 namespace {
 
