@@ -24,7 +24,7 @@ ROOMS = {
         "Sources",
         "A pipeline begins with a source. It knows how many samples there are and where each lies, and reads none of them: that is "
         "what [read()](io.md#read) is for, in the pipeline, on the loader's workers and I/O threads. A type of your own is a source as "
-        "soon as it has `size()` and `at(i)`: see [source](pipeline.md#source).",
+        "soon as it has `size()` and `at(i)`: see [source](ext.md#source).",
         ["records", "record_files", "lists", "series", "changing_data", "from_python_dataloader", "from_torch_data"],
     ),
     "tables": (
@@ -135,10 +135,11 @@ ROOMS = {
         "Functions that run a pipeline from end to end: its speed without a training step, the lengths of its samples, its tokens in a file.",
         ["text", "any_length"],
     ),
-    "codec": (
-        "Codecs",
-        "The decoders that [decode()](image.md#decode) asks, and what one of your own has to have.",
-        ["formats"],
+    "ext": (
+        "For authors of stages, sources, and codecs",
+        "What a type must have to be a source or a stage, and what the engine knows of a stage. The decoders that "
+        "[decode()](image.md#decode) asks, and what one of your own has to have.",
+        ["formats", "changing_data"],
     ),
     "async": (
         "Coroutines",

@@ -11,10 +11,10 @@
 #include "../support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/batch/with_index.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/failures/on_error.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sampling/concat.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/memory.hpp>

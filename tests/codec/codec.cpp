@@ -3,8 +3,8 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/stb.hpp>
+#include <wick/ext/codec.hpp>
 
 using namespace wick_test;
 

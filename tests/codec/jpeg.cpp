@@ -14,11 +14,11 @@
 #include "../support/jpeg_writer.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/jpeg.hpp>
 #include <wick/codec/detail/jpeg_frame.hpp>
 #include <wick/codec/detail/jpeg_kernels.hpp>
 #include <wick/codec/detail/libjpeg_turbo.hpp>
+#include <wick/ext/codec.hpp>
 
 using namespace wick_test;
 using wick::image;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "pitfall.hpp"
-#include <wick/pipeline/source.hpp>
+#include <wick/ext/source.hpp>
 
 #ifdef PITFALL
 inline void only_prefetch(const char* at, std::size_t bytes) noexcept {

@@ -14,8 +14,8 @@
 #include "support/message_of.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
+#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/sources/files.hpp>

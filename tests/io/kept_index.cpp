@@ -9,11 +9,11 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/ext/file_stamp.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/kept_index.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace {
 

@@ -35,8 +35,8 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/base/detail/clock.hpp>
 #include <wick/batch/batch.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
 #include <wick/profile/detail/hang_watch.hpp>
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "../support/doctest.hpp"
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/pipeline.hpp>
 
 using wick::fingerprint_hash;

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
-#include <wick/pipeline/source.hpp>
+#include <wick/ext/source.hpp>
 
 namespace {
 

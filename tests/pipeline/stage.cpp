@@ -7,10 +7,10 @@
 #include "support/doctest.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/cache/cache_in_memory.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/subset.hpp>
 

@@ -6,7 +6,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 
 using namespace wick_test;

@@ -7,9 +7,9 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/ext/row_sink.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/detail/resample.hpp>
-#include <wick/pixels/row_sink.hpp>
 
 using namespace wick_test;
 using wick::image;

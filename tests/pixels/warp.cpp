@@ -2,7 +2,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/picture.hpp"
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pixels/detail/warp.hpp>
 
 using namespace wick_test;

@@ -9,7 +9,7 @@
 #include "support/chi_square.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/sampling/weighted.hpp>
 
 static_assert(wick::order_stage<wick::detail::weighted_stage>);

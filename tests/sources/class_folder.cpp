@@ -6,10 +6,10 @@
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sources/class_folder.hpp>
 #include <wick/sources/image_folder.hpp>
 

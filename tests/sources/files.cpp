@@ -7,7 +7,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
-#include <wick/pipeline/source.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/sources/detail/glob.hpp>
 #include <wick/sources/files.hpp>
 

@@ -9,7 +9,7 @@
 #include "../support/interrupted.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
-#include <wick/pipeline/source.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/sources/image_folder.hpp>
 
 static_assert(wick::source<wick::image_folder>);

@@ -11,8 +11,8 @@
 #include "../support/python.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/zip.hpp>
 #include <wick/sources/npy.hpp>

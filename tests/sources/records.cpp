@@ -12,9 +12,9 @@
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sources/decode_raw.hpp>
 #include <wick/sources/file_windows.hpp>

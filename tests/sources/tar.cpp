@@ -22,9 +22,9 @@
 #include "../support/python.hpp"
 #include "../support/tar_writer.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/ext/source.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/index_lock.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sources/tar.hpp>
 
 static_assert(wick::source<wick::detail::tar_samples>);

@@ -13,9 +13,9 @@
 
 #include <wick/async/sleep.hpp>
 #include <wick/async/task.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick_test {

@@ -23,13 +23,13 @@
 #include "../support/processes.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/kept_index.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/text/detail/text_scan.hpp>
 #include <wick/text/lines.hpp>

@@ -22,10 +22,10 @@
 #include <wick/cache/cache_in_memory.hpp>
 #include <wick/cache/cache_on_disk.hpp>
 #include <wick/cache/detail/origin.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/text/tokens.hpp>
 

@@ -13,9 +13,9 @@
 
 #include <wick/batch/detail/collate.hpp>
 #include <wick/batch/detail/named_fields.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

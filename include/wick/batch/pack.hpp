@@ -17,10 +17,10 @@
 #include <wick/batch/detail/packed_column.hpp>
 #include <wick/batch/detail/ragged_column.hpp>
 #include <wick/batch/ragged.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

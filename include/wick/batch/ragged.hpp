@@ -10,8 +10,8 @@
 #include <wick/batch/batch.hpp>
 #include <wick/batch/detail/named_fields.hpp>
 #include <wick/batch/detail/ragged_column.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
 namespace wick::inline v0_1 {

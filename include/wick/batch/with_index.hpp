@@ -9,9 +9,9 @@
 #include <utility>
 
 #include <wick/batch/detail/collate.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

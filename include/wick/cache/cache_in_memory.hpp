@@ -15,8 +15,8 @@
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/cache/detail/keeping.hpp>
 #include <wick/cache/detail/memory_cache.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

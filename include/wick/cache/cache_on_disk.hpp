@@ -19,11 +19,11 @@
 #include <wick/cache/detail/keeping.hpp>
 #include <wick/cache/detail/origin.hpp>
 #include <wick/cache/detail/saving.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/source.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/source.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -11,12 +11,12 @@
 #include <utility>
 
 #include <wick/codec/detail/decoders_seen.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/first_part.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/stage.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/detail/first_part.hpp>
 #include <wick/image/detail/steps.hpp>
@@ -17,7 +18,6 @@
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

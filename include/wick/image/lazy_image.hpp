@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/detail/phases.hpp>

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/ext/stage.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
@@ -15,7 +16,6 @@
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1 {

@@ -18,14 +18,14 @@
 #include <wick/async/awaitable.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>

@@ -11,11 +11,11 @@
 #include <utility>
 
 #include <wick/async/worker_local.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/written_at.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

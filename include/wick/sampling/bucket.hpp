@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/pipeline/stage.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace wick::inline v0_1 {

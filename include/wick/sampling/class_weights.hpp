@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/source.hpp>
 
 namespace wick::inline v0_1 {
 

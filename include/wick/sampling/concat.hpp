@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/pipeline/source.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sampling/concat.hpp>
 #include <wick/sampling/detail/interleave.hpp>
 #include <wick/sampling/order.hpp>

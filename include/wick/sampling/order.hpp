@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sampling/detail/permutation.hpp>
 
 namespace wick::inline v0_1 {

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/source.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/source.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace wick::inline v0_1 {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace wick::inline v0_1 {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sampling/weighted.hpp>
 
 namespace wick::inline v0_1 {

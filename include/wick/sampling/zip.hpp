@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/source.hpp>
 
 namespace wick::inline v0_1 {
 

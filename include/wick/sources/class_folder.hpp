@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 

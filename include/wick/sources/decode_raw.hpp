@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sources/memory_view.hpp>
 
 namespace wick::inline v0_1 {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/windows.hpp>

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
 
 namespace wick::inline v0_1 {
 

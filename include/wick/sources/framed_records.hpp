@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/files.hpp>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
 
 namespace wick::inline v0_1 {
 

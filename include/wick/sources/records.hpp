@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/io/detail/large_pages.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/memory.hpp>

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sampling/weights.hpp>
 
 namespace wick::inline v0_1 {

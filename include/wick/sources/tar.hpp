@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/tar_index.hpp>

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/sources/framed_records.hpp>
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sources/memory_view.hpp>
 
 namespace wick::inline v0_1 {

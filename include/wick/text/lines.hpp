@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/files.hpp>
 

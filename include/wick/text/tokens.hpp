@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_ids.hpp>

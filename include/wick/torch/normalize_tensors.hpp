@@ -7,9 +7,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/transforms/normalize.hpp>
 
 namespace wick::inline v0_1 {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include <wick/batch/detail/slab.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -9,8 +9,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sources/memory_view.hpp>
 
 namespace wick::inline v0_1 {

@@ -16,8 +16,8 @@
 #include <wick/base/detail/duration.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/batch/detail/fields.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/torch/detail/tensor.hpp>
 
 namespace wick::inline v0_1 {

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/geometry.hpp>
 

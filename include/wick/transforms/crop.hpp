@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/pad.hpp>
 

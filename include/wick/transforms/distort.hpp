@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 
 namespace wick::inline v0_1 {

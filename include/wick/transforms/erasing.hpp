@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/normalize.hpp>
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <wick/batch/detail/fields.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/boxes.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
@@ -19,7 +20,6 @@
 #include <wick/pipeline/random.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pipeline/with_others.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>

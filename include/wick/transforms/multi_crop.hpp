@@ -11,13 +11,13 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/kept_value.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 
 namespace wick::inline v0_1 {

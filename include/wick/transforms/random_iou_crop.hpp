@@ -10,12 +10,12 @@
 #include <vector>
 
 #include <wick/batch/detail/fields.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/boxes.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 
 namespace wick::inline v0_1 {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 
 namespace wick::inline v0_1 {

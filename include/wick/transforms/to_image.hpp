@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <wick/batch/detail/fields.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/first_part.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
@@ -20,7 +21,6 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1 {

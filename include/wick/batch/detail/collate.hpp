@@ -17,7 +17,7 @@
 #include <wick/batch/detail/memory_column.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
 namespace wick::inline v0_1::detail {

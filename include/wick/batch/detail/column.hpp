@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <wick/batch/detail/slab.hpp>
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
 namespace wick::inline v0_1::detail {

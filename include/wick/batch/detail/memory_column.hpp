@@ -19,9 +19,9 @@
 #include <wick/batch/detail/fields.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/source.hpp>
 
 namespace wick::inline v0_1::detail {
 

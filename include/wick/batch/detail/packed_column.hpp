@@ -22,8 +22,8 @@
 #include <wick/batch/detail/fields.hpp>
 #include <wick/batch/detail/ragged_column.hpp>
 #include <wick/batch/detail/slab.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

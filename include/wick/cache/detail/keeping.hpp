@@ -12,11 +12,11 @@
 
 #include <wick/async/executor.hpp>
 #include <wick/batch/detail/fields.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pipeline/with_others.hpp>
 
 namespace wick::inline v0_1::detail {

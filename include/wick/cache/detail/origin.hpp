@@ -10,9 +10,9 @@
 #include <utility>
 
 #include <wick/batch/detail/fields.hpp>
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/read.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 

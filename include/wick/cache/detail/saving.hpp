@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <wick/batch/detail/fields.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -9,10 +9,10 @@
 #include <system_error>
 
 #include <wick/cache/detail/origin.hpp>
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/file_stamp.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/gif_frame.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string_view>
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

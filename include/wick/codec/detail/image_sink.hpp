@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
+#include <wick/ext/row_sink.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/row_sink.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,7 +3,7 @@
 /// into the resize, from a crop index where there is one. Nothing has to be installed for it.
 #pragma once
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

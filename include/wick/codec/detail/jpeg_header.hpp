@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -4,7 +4,7 @@
 /// or, with the single header, where there is a jpeglib.h of it.
 #pragma once
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {

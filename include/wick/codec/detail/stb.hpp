@@ -14,7 +14,6 @@
 #include <string>
 #include <string_view>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/bmp_gif_header.hpp>
 #include <wick/codec/detail/decode_limits.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
@@ -22,6 +21,7 @@
 #include <wick/codec/detail/palette.hpp>
 #include <wick/codec/detail/plain_bmp.hpp>
 #include <wick/codec/detail/png_header.hpp>
+#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -6,9 +6,9 @@
 #include <array>
 #include <span>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/jpeg.hpp>
 #include <wick/codec/detail/stb.hpp>
+#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

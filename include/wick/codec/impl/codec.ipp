@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what codec/codec.hpp declares. Included in exactly one file of a program.
+/// The bodies of what ext/codec.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>

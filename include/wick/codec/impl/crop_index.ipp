@@ -18,8 +18,8 @@
 #include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/jpeg_walk.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

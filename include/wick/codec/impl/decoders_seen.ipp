@@ -7,9 +7,9 @@
 #include <mutex>
 #include <string_view>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/decoders_seen.hpp>
 #include <wick/codec/detail/stb.hpp>
+#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/gif_frame.hpp>
 #include <wick/codec/detail/palette.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/codec/detail/stb.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/image.hpp>
 

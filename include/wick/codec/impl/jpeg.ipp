@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/decoder_lease.hpp>
 #include <wick/codec/detail/image_sink.hpp>
 #include <wick/codec/detail/jpeg.hpp>
@@ -19,6 +18,7 @@
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/impl/jpeg_decoder.ipp>
 #include <wick/codec/impl/jpeg_kernels.ipp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

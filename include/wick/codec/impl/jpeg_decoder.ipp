@@ -12,7 +12,6 @@
 #include <span>
 #include <vector>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg_frame.hpp>
 #include <wick/codec/detail/jpeg_huffman.hpp>
@@ -21,8 +20,9 @@
 #include <wick/codec/detail/jpeg_scan.hpp>
 #include <wick/codec/detail/jpeg_walk.hpp>
 #include <wick/codec/impl/jpeg_portable_kernels.ipp>
+#include <wick/ext/codec.hpp>
+#include <wick/ext/row_sink.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/row_sink.hpp>
 
 namespace wick::inline v0_1::detail {
 

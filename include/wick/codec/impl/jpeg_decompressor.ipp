@@ -19,10 +19,10 @@
 #endif
 #include <jerror.h>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/codec/impl/jpeg_memory.ipp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)

@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <span>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/decoder_lease.hpp>
 #include <wick/codec/detail/image_sink.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/impl/jpeg_decompressor.ipp>
+#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

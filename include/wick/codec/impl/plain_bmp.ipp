@@ -9,10 +9,10 @@
 #include <span>
 #include <string>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/plain_bmp.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 

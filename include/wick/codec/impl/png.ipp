@@ -15,13 +15,13 @@
 #include <type_traits>
 #include <vector>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/palette.hpp>
 #include <wick/codec/detail/png_header.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/codec/detail/stb.hpp>
 #include <wick/codec/impl/png_data.ipp>
+#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/image.hpp>
 

@@ -13,14 +13,14 @@
 
 #include <wick/base/detail/owned.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/failures/detail/failed_sample.hpp>
 #include <wick/failures/detail/failure_log_file.hpp>
 #include <wick/failures/detail/quarantine.hpp>
 #include <wick/failures/failure_log.hpp>
 #include <wick/failures/on_error.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/resume/detail/state.hpp>
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/pipeline/source.hpp>
+#include <wick/ext/source.hpp>
 
 namespace wick::inline v0_1::detail {
 

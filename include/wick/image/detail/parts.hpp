@@ -13,13 +13,13 @@
 #include <utility>
 
 #include <wick/batch/detail/fields.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 

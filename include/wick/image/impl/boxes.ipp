@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/boxes.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>
 

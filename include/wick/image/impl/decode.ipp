@@ -13,15 +13,15 @@
 #include <wick/codec/detail/decoders_seen.hpp>
 #include <wick/codec/detail/exif.hpp>
 #include <wick/codec/detail/stb.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/impl/crop_index_file.ipp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/depth.hpp>
 #include <wick/image/detail/steps.hpp>

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include <wick/codec/codec.hpp>
+#include <wick/ext/codec.hpp>
 #include <wick/image/detail/padding.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/detail/steps.hpp>

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/codec/codec.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/ext/codec.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/read_image.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/plain_file.hpp>
-#include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,8 +3,8 @@
 /// network file system restarts, or a disk fails for a moment.
 #pragma once
 
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/file_io.hpp>
-#include <wick/io/file_range.hpp>
 
 namespace wick::inline v0_1::detail {
 

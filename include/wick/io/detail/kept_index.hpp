@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/file_extents.hpp>
-#include <wick/io/file_stamp.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -8,7 +8,7 @@
 #include <new>
 #include <string_view>
 
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -17,10 +17,10 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/condition.hpp>
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {

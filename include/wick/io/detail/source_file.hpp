@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-#include <wick/io/file_stamp.hpp>
+#include <wick/ext/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/file_stamp.hpp declares. Included in exactly one file of a program.
+/// The bodies of what ext/file_stamp.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>
@@ -8,11 +8,11 @@
 #include <string>
 #include <sys/stat.h>
 
+#include <wick/ext/file_stamp.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_system.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <vector>
 
+#include <wick/ext/file_stamp.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_io.hpp>
@@ -19,8 +21,6 @@
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_stamp.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -27,10 +27,10 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/condition.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>

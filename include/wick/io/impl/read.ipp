@@ -12,11 +12,11 @@
 #include <thread>
 #include <utility>
 
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/kept_file.hpp>
-#include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/io/read.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/context.hpp>

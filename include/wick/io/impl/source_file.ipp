@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/user_cache.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -15,10 +15,10 @@
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/clock.hpp>
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 
 namespace wick::inline v0_1::detail {

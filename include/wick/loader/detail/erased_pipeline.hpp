@@ -16,11 +16,11 @@
 #include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/collate.hpp>
 #include <wick/batch/detail/slab.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/phases.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/resume/detail/state.hpp>

@@ -18,6 +18,7 @@
 #include <wick/async/task.hpp>
 #include <wick/base/detail/clock.hpp>
 #include <wick/batch/detail/cloning.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/loader/detail/asking_cache.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
@@ -27,7 +28,6 @@
 #include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pipeline/with_others.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/sampling/detail/epoch_plan.hpp>

@@ -19,6 +19,8 @@
 #include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
+#include <wick/ext/source.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/for_each_position.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
@@ -26,8 +28,6 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/detail/written_at.hpp>
-#include <wick/pipeline/source.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/resume/detail/state.hpp>
 #include <wick/sampling/detail/epoch_plan.hpp>
 #include <wick/sampling/order.hpp>

@@ -14,11 +14,11 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/clock.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/loader/detail/batch_completion.hpp>
 #include <wick/loader/detail/retry.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include <wick/async/executor.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/mixture_edits.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 
 namespace wick::inline v0_1::detail {
 

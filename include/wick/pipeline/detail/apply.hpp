@@ -10,10 +10,10 @@
 
 #include <wick/async/awaitable.hpp>
 #include <wick/async/task.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/calling.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <wick/async/awaitable.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/stage.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include <wick/base/detail/clock.hpp>
-#include <wick/pipeline/stage.hpp>
+#include <wick/ext/stage.hpp>
 
 namespace wick::inline v0_1::detail {
 

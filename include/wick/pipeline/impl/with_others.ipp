@@ -8,11 +8,11 @@
 #include <string>
 
 #include <wick/async/stop_token.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/dropped.hpp>
 #include <wick/pipeline/detail/failed_other.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/with_others.hpp>
 
 namespace wick::inline v0_1 {

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/row_sink.hpp>
 #include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/axis.hpp>
 #include <wick/pixels/detail/resample_kernels.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/row_sink.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -21,11 +21,11 @@
 #include <vector>
 
 #include <wick/base/detail/owned.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/line_file.hpp>
 #include <wick/io/detail/line_reader.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/resume/detail/state.hpp>
 #include <wick/resume/mixture.hpp>

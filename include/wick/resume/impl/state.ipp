@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/resume/detail/state.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sampling/bucket.hpp>
 #include <wick/sampling/detail/grouping.hpp>
 #include <wick/sampling/order.hpp>

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sampling/bucket.hpp>
 
 namespace wick::inline v0_1 {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/ranks.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sampling/detail/permutation.hpp>
 #include <wick/sampling/order.hpp>
 

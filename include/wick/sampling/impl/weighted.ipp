@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/weighted.hpp>
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/sampling/weighted.hpp>
 #include <wick/sampling/weights.hpp>

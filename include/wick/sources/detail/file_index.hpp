@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/file_extents.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <wick/io/file_stamp.hpp>
+#include <wick/ext/file_stamp.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 
 namespace wick::inline v0_1::detail {

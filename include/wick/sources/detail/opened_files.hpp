@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/files.hpp>

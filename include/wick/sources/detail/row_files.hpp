@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 

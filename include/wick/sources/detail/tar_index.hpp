@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/open_shards.hpp>

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include <wick/base/detail/owned.hpp>
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sources/class_folder.hpp>
 #include <wick/sources/detail/folder.hpp>
 #include <wick/sources/detail/walk.hpp>

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/file_windows.hpp>
 

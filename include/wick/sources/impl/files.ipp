@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/source.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sources/detail/folder.hpp>
 #include <wick/sources/detail/glob.hpp>
 #include <wick/sources/files.hpp>

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_kind.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/framed_records.hpp>

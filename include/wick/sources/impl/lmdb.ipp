@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/file_stamp.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/lmdb.hpp>
 
 namespace wick::inline v0_1::detail {

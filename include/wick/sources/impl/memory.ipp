@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/source.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pipeline/source.hpp>
 #include <wick/sources/memory.hpp>
 #include <wick/sources/memory_view.hpp>
 

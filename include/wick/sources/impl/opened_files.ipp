@@ -13,12 +13,12 @@
 #include <vector>
 
 #include <wick/async/detail/interruption.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/kept_file.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/detail/row_files.hpp>

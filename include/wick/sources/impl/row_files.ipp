@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/detail/row_files.hpp>
 

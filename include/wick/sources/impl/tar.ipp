@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>

@@ -18,6 +18,7 @@
 
 #include <wick/async/detail/at_once.hpp>
 #include <wick/async/detail/interruption.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/numbers.hpp>
 #include <wick/io/detail/object_store.hpp>
@@ -26,7 +27,6 @@
 #include <wick/io/record.hpp>
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/kept_tar.hpp>
 #include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/detail/tar_index.hpp>

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
 #include <wick/sources/windows.hpp>

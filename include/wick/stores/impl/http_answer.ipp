@@ -10,9 +10,9 @@
 #include <system_error>
 #include <utility>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/stores/detail/http_answer.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <wick/async/task.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/files.hpp>
 
 namespace wick::inline v0_1 {

@@ -18,9 +18,9 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/tables/detail/parquet_table.hpp>
 #include <wick/tables/impl/parquet_files.ipp>

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include <wick/async/stop_token.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/opened_files.hpp>

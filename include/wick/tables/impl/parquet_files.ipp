@@ -20,12 +20,12 @@
 #include <vector>
 
 #include <wick/async/stop_token.hpp>
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/kept_file.hpp>
 #include <wick/io/detail/object_store.hpp>
-#include <wick/io/file_range.hpp>
-#include <wick/io/file_stamp.hpp>
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/opened_files.hpp>

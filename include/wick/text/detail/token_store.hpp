@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>
 #include <wick/text/detail/token_ids.hpp>

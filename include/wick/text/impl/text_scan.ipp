@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/text/detail/text_scan.hpp>
 

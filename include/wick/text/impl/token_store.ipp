@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/file_range.hpp>
+#include <wick/ext/file_range.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/files.hpp>

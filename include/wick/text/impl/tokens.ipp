@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/large_pages.hpp>
 #include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_store.hpp>
 #include <wick/text/tokens.hpp>

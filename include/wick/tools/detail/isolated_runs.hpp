@@ -26,6 +26,7 @@
 #include <wick/base/detail/owned.hpp>
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/detail/slab.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/failures/detail/error_account.hpp>
 #include <wick/failures/detail/failed_sample.hpp>
 #include <wick/failures/failure_log.hpp>
@@ -37,7 +38,6 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/tools/detail/isolated_counts.hpp>
 
 namespace wick::inline v0_1::detail {

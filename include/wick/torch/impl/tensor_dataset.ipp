@@ -12,8 +12,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
 #include <wick/torch/detail/tensor.hpp>

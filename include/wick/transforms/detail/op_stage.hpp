@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 
 namespace wick::inline v0_1::detail {

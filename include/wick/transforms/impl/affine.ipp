@@ -12,11 +12,11 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/detail/warp.hpp>

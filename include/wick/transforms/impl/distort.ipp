@@ -10,11 +10,11 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/transforms/distort.hpp>

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <string>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/transforms/jitter.hpp>
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/letterbox.hpp>
 

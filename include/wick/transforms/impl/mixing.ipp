@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/boxes.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/mask.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/geometry.hpp>

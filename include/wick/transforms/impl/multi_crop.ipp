@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <utility>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/crop.hpp>
 #include <wick/transforms/multi_crop.hpp>

@@ -9,11 +9,11 @@
 #include <initializer_list>
 #include <string>
 
+#include <wick/ext/fingerprint.hpp>
+#include <wick/ext/stage.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/fingerprint.hpp>
-#include <wick/pipeline/stage.hpp>
 #include <wick/transforms/normalize.hpp>
 
 namespace wick::inline v0_1 {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
+#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/padding.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/fingerprint.hpp>
 #include <wick/transforms/pad.hpp>
 
 namespace wick::inline v0_1::detail {

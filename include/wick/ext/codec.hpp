@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
+#include <wick/ext/row_sink.hpp>
 #include <wick/pixels/detail/wide_rows.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/pixels/row_sink.hpp>
 
 namespace wick::inline v0_1 {
 

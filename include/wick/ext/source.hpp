@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/pipeline/fingerprint.hpp>
+#include <wick/ext/fingerprint.hpp>
 
 namespace wick::inline v0_1 {
 
