@@ -5,15 +5,20 @@ structure.py ROOT
 
 The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
 LibTorch, all names are in the version's inline namespace, what users include stays cheap, what is compiled once has a file
-that compiles it, every public header has a test, the documentation of the code names headers that exist, and what git tracks is text.
+that compiles it, every public header has a public name and a test, no two headers have one file name, the documentation of the code names headers that exist, and what git tracks is text.
 """
 
+import collections
 import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+sys.dont_write_bytecode = True  # next to what is imported from here
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
+from declarations import read
 
 # The rooms that a room's headers may include, beside itself. The table of rooms in docs/architecture.md is compared with this.
 ARROWS = {
@@ -116,6 +121,30 @@ def circles(graph: dict) -> list:
     return sorted(found)
 
 
+def public_names(declarations: list, within: str = "") -> list:
+    """The names that a header declares in namespace wick, outside wick::detail."""
+    found = []
+    for d in declarations:
+        if d.kind == "namespace":
+            found += public_names(d.within, f"{within}::{d.name}")
+        elif "detail" not in within.split("::"):
+            found.append(d.name)
+    return found
+
+
+def namesakes(headers: list) -> list:
+    """Headers that share a file name. A body has that of its header, or one of its own."""
+    by_name = collections.defaultdict(list)
+    for header in headers:
+        by_name[Path(header).stem].append(header)
+    faults = []
+    for name, found in sorted(by_name.items()):
+        rooms = {room_of(h) for h in found}
+        if len(rooms) > 1 or any(sum(h.endswith(kind) for h in found) > 1 for kind in (".hpp", ".ipp")):
+            faults.append(f"{' and '.join(found)} have one name; give each its own")
+    return faults
+
+
 def reached(graph: dict, roots: list) -> set:
     """These headers and all that they include."""
     found, open_ends = set(roots), list(roots)
@@ -180,7 +209,10 @@ def main() -> int:
         test = f"tests/{room}/{Path(header).stem}.cpp"
         if public and not (root / test).is_file():
             say(f"has no test {test}")
+        if public and not public_names(read(text)):
+            say("declares no public name; it belongs in detail/")
 
+    faults += namesakes(headers)
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told)]
     decisions = sorted((root / "docs" / "decisions").glob("*.md"))

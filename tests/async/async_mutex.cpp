@@ -5,7 +5,7 @@
 #include "../support/doctest.hpp"
 #include "support.hpp"
 #include <wick/async/async_mutex.hpp>
-#include <wick/async/scope.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 
 using wick::async_mutex;

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "../support/doctest.hpp"
-#include <wick/async/awaitable.hpp>
+#include <wick/async/detail/awaitable.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>

@@ -4,7 +4,7 @@
 
 #include "../support/doctest.hpp"
 #include <wick/async/detail/environment.hpp>
-#include <wick/async/scope.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/pipeline/context.hpp>
 
 using wick::detail::environment;

@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/base/detail/cpus.hpp>

@@ -18,8 +18,8 @@
 #include "../support/eventually.hpp"
 #include "support.hpp"
 #include <wick/async/detail/io_pool.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 
 using wick::executor;

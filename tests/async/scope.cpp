@@ -7,7 +7,7 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
-#include <wick/async/scope.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/when_all.hpp>
 

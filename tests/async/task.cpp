@@ -12,8 +12,8 @@
 #include "../support/doctest.hpp"
 #include "support.hpp"
 #include <wick/async/detail/frame_pool.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>
 

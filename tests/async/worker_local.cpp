@@ -10,9 +10,9 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
-#include <wick/async/scope.hpp>
+#include <wick/async/detail/scope.hpp>
+#include <wick/async/detail/worker_local.hpp>
 #include <wick/async/sync_wait.hpp>
-#include <wick/async/worker_local.hpp>
 
 using wick::executor;
 using wick::task;

@@ -8,8 +8,8 @@
 
 #include "engine.hpp"
 #include "pitfall.hpp"
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>
 #include <wick/async/when_all.hpp>

@@ -7,8 +7,8 @@
 #include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/async/async_mutex.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/task.hpp>
 
 namespace {

@@ -11,24 +11,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/temp_dir.hpp"
-#include <wick/batch/batch.hpp>
-#include <wick/cache/cache_in_memory.hpp>
-#include <wick/cache/cache_on_disk.hpp>
-#include <wick/failures/on_error.hpp>
-#include <wick/image/depth.hpp>
-#include <wick/io/read.hpp>
-#include <wick/loader/loader.hpp>
-#include <wick/sampling/order.hpp>
-#include <wick/sampling/zip.hpp>
-#include <wick/sources/files.hpp>
-#include <wick/transforms/adjust.hpp>
-#include <wick/transforms/affine.hpp>
-#include <wick/transforms/augment.hpp>
-#include <wick/transforms/distort.hpp>
-#include <wick/transforms/jitter.hpp>
-#include <wick/transforms/letterbox.hpp>
-#include <wick/transforms/random_iou_crop.hpp>
-#include <wick/transforms/transforms.hpp>
+#include <wick/core.hpp>
 
 using namespace wick_test;
 using wick::boxes;

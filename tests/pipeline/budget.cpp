@@ -14,7 +14,7 @@
 #include "../support/eventually.hpp"
 #include <wick/async/async_mutex.hpp>
 #include <wick/async/async_semaphore.hpp>
-#include <wick/async/scope.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/pipeline/detail/budget.hpp>

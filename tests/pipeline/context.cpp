@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "support/doctest.hpp"
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>
 #include <wick/pipeline/context.hpp>

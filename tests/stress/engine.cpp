@@ -17,9 +17,9 @@
 #include "world.hpp"
 #include <wick/async/async_semaphore.hpp>
 #include <wick/async/detail/job.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/detail/sequencer.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/sync_wait.hpp>

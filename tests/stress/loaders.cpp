@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "world.hpp"
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>

@@ -13,8 +13,8 @@
 #include "world.hpp"
 #include <wick/async/async_mutex.hpp>
 #include <wick/async/async_semaphore.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/core.hpp>
 #include <wick/transforms/augment.hpp>
-#include <wick/transforms/transforms.hpp>
 
 namespace {
 

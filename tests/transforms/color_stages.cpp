@@ -9,7 +9,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "stages.hpp"
-#include <wick/transforms/transforms.hpp>
+#include <wick/core.hpp>
 
 using namespace wick_test;
 using wick::image;

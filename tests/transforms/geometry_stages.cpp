@@ -9,11 +9,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/picture.hpp"
-#include <wick/batch/batch.hpp>
-#include <wick/loader/loader.hpp>
-#include <wick/sampling/order.hpp>
-#include <wick/sources/memory.hpp>
-#include <wick/transforms/transforms.hpp>
+#include <wick/core.hpp>
 
 using namespace wick_test;
 

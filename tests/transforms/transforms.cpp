@@ -6,10 +6,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/batch/batch.hpp>
-#include <wick/loader/loader.hpp>
-#include <wick/transforms/jitter.hpp>
-#include <wick/transforms/transforms.hpp>
+#include <wick/core.hpp>
 
 using namespace wick_test;
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/awaitable.hpp>
+#include <wick/async/detail/awaitable.hpp>
 #include <wick/async/detail/siblings.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>

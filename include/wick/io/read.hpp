@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/awaitable.hpp>
+#include <wick/async/detail/awaitable.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/ext/file_range.hpp>

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/async/worker_local.hpp>
+#include <wick/async/detail/worker_local.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>

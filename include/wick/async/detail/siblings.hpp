@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/async/awaitable.hpp>
+#include <wick/async/detail/awaitable.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>

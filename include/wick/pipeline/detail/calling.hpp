@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/async/awaitable.hpp>
+#include <wick/async/detail/awaitable.hpp>
 #include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
 

@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/async/awaitable.hpp>
+#include <wick/async/detail/awaitable.hpp>
 #include <wick/async/detail/grain.hpp>
+#include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/scope.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/clock.hpp>
