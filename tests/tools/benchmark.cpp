@@ -1,104 +1,87 @@
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
-#include "support/numbers.hpp"
-#include "support/picture.hpp"
-#include "support/temp_dir.hpp"
-#include "tools/benchmarked.hpp"
-#include <wick/batch/detail/cloning.hpp>
 #include <wick/core.hpp>
-#include <wick/tools/benchmark.hpp>
 
 using namespace wick_test;
+using namespace std::chrono_literals;
 
-TEST_CASE("each stage has what can be said of it") {
-  const auto values = up_to(500);
-  const wick::benchmark_result m = wick::benchmark(
-      wick::from(values) | wick::shuffle() | wick::map("twice", twice) |
-          wick::map("narrow", [](std::int64_t v) { return static_cast<std::int32_t>(v); }) |
-          wick::map("alone", [](std::int32_t v) { return std::make_unique<std::int32_t>(v); }) |
-          wick::map("whole", [](const std::unique_ptr<std::int32_t>& v) { return *v; }) |
-          wick::array_batch(32),
-      {.workers = 2, .io_threads = 3}, 200ms);
-  CHECK(all_came(m));
-  CHECK(m.seconds == doctest::Approx(0.2));
-  CHECK(m.workers == 2);
-  CHECK(m.io_threads == 3);
-  CHECK(m.in_flight == 0);  // none suspends
-  CHECK(m.batches == doctest::Approx(m.samples * 16 / 500));
-  CHECK(m.bytes == doctest::Approx(m.batches * 32 * 4));
-  CHECK(m.first_batch.value_or(-1) > 0);
-  CHECK(m.failures == 0);
-  CHECK(m.notes.empty());
-  std::vector<std::string> names;
-  for (const auto& s : m.stages) names.push_back(s.name);
-  CHECK(names == std::vector<std::string>{"source", "twice", "narrow", "alone", "whole", "batch"});
-  const auto has = [&](std::string_view name, bool cached, bool without) {
-    return stage(m, name).cached.has_value() == cached && stage(m, name).without.has_value() == without;
-  };
-  CHECK(has("source", false, false));
-  CHECK(has("twice", true, true));    // int64 to int64
-  CHECK(has("narrow", true, false));  // the next wants int32
-  CHECK(has("alone", false, false));  // can't be copied
-  CHECK(has("whole", true, false));
-  CHECK(has("batch", false, false));
-  CHECK(stage(m, "batch").up_to == m.samples);
+namespace {
+
+std::vector<std::int64_t> up_to(std::int64_t n) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t i = 0; i < n; ++i) out.push_back(i);
+  return out;
 }
 
-TEST_CASE("without batch() there is nothing behind the last stage") {
-  const auto values = up_to(500);
-  const wick::benchmark_result m = wick::benchmark(
-      wick::from(values) | wick::map("twice", twice) | wick::map("hop", hop), {.workers = 2}, 200ms);
-  CHECK(all_came(m));
-  CHECK(m.batches == 0);
-  CHECK(m.bytes == 0);
-  CHECK(m.stages.size() == 3);
-  CHECK(stage(m, "twice").cached.has_value());
-  CHECK_FALSE(stage(m, "hop").cached.has_value());
-  CHECK(stage(m, "hop").without.has_value());
-  CHECK(m.in_flight > 0);
+}  // namespace
+
+TEST_CASE("a benchmark returns the loader's report of the time after the first batch") {
+  std::atomic<int> runs{0};
+  const auto slow = wick::map("slow", [&runs](std::int64_t v) {
+    const auto begun = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begun < 100us) {
+    }
+    ++runs;
+    return v;
+  });
+  const wick::report r =
+      wick::benchmark(wick::from(up_to(64)) | wick::shuffle() | slow | wick::array_batch(8),
+                      {.workers = 2, .io_threads = 3}, 200ms);
+  CHECK(r.workers == 2);
+  CHECK(r.io_threads == 3);
+  CHECK(r.batches > 8);  // of several epochs
+  CHECK(r.samples == 8 * r.batches);
+  CHECK(r.seconds >= 0.2);
+  CHECK(runs >= static_cast<int>(r.samples) + 8);  // those of the first batch aren't in the report
+  REQUIRE(r.stages.size() >= 3);
+  const auto stage =
+      std::find_if(r.stages.begin(), r.stages.end(), [](const auto& s) { return s.name == "slow"; });
+  REQUIRE(stage != r.stages.end());
+  CHECK(stage->busy > 0.5 * r.busy());
+  CHECK(contains(r.to_string(), "slow"));
 }
 
-TEST_CASE("batch stages, those that suspend, too, are in the whole and not in the row of batch()") {
-  const auto values = up_to(500);
-  std::atomic<std::uint64_t> batches{0};
-  const auto count = [&batches](wick::array a) {
-    ++batches;
-    return a;
-  };
-  const auto wait = [](wick::array a, wick::context& c) -> wick::task<wick::array> {
-    co_await c.on()->schedule();
-    co_return std::move(a);
-  };
-  CHECK(all_came(wick::benchmark(wick::from(values) | hop | wick::array_batch(32) | count | wait | count,
-                                 {.workers = 2}, 200ms)));
-  CHECK(batches > 0);
+TEST_CASE("a benchmark runs samples without batch(), and takes a first batch that is slower than its time") {
+  const wick::report r = wick::benchmark(
+      wick::from(up_to(4)) | wick::map("wait",
+                                       [](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
+                                         co_await wick::sleep_for(20ms, c);
+                                         co_return v;
+                                       }),
+      {.workers = 1}, 1ms);
+  CHECK(r.samples >= 1);
 }
 
-TEST_CASE("pictures are cached as they are: as bytes, and with what is planned for them") {
-  const wick_test::temp_dir folder;
-  for (int i = 0; i < 8; ++i) {
-    const wick::image photo = wick_test::photo(40 + i, 30);
-    wick_test::write_file(folder / ("c/" + std::to_string(i) + ".bmp"), wick_test::encode_bmp(photo));
-  }
-  const wick::benchmark_result m =
-      wick::benchmark(wick::image_folder(folder / "") | wick::shuffle() | wick::read() | wick::decode() |
-                          wick::random_resized_crop(16) | wick::array_batch(4),
-                      {.workers = 2}, 100ms);
-  CHECK(all_came(m));
-  CHECK(stage(m, "read").cached.has_value());
-  CHECK(stage(m, "decode").cached.has_value());
-  CHECK(stage(m, "random_resized_crop").cached.has_value());
-  CHECK_FALSE(stage(m, "random_resized_crop").without.has_value());
-  CHECK(m.notes.size() == 1);
-  CHECK(m.failures == 0);
+TEST_CASE("a benchmark has the loader's errors, and its policy for failures") {
+  const auto fails = wick::map("fails", [](std::int64_t v) {
+    if (v == 5) throw std::runtime_error("five");
+    return v;
+  });
+  const auto pipeline = wick::from(up_to(32)) | fails | wick::array_batch(8);
+  CHECK(contains(message_of([&] { return wick::benchmark(pipeline, {.workers = 2}, 50ms).samples; }), "fails",
+                 "five"));
+  const wick::report r = wick::benchmark(pipeline, {.workers = 2, .on_error = wick::on_error::skip}, 50ms);
+  CHECK(r.samples > 0);
+  CHECK(r.failures > 0);
+  wick::executor workers(2);
+  CHECK(contains(
+      message_of([&] { return wick::benchmark(pipeline, {.workers = 2, .executor = &workers}).samples; }),
+      "workers"));
+  CHECK(contains(
+      message_of([&] { return wick::benchmark(wick::from(up_to(0)) | wick::array_batch(8)).samples; }),
+      "empty"));
+}
+
+TEST_CASE("a benchmark of a rank that has no sample ends") {
+  const wick::report r =
+      wick::benchmark(wick::from(up_to(2)) | wick::shard(3, 4) | wick::group(4), {.workers = 1}, 5ms);
+  CHECK(r.samples == 0);
 }

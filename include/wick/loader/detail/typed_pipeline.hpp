@@ -151,7 +151,6 @@ class typed_pipeline<pipeline<Source, S...>> final
       f.feeds_device = f.feeds_device || feeds_device(s);
     });
   }
-  path_type& path() noexcept { return path_; }
 
   std::uint64_t samples() const override { return path_.source().size(); }
   std::string key(std::uint64_t index) const override { return key_of(path_.source(), index); }

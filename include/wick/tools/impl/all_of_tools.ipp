@@ -3,5 +3,4 @@
 #pragma once
 
 #include <wick/tools/impl/audit.ipp>
-#include <wick/tools/impl/benchmark.ipp>
 #include <wick/tools/impl/token_writer.ipp>
