@@ -75,7 +75,6 @@ int run(const wick_bench::options& o) {
   }
   auto clean = make_loader(good, o.workers, {});
   auto skipping = make_loader(all, o.workers, wick::on_error(wick::on_error::skip));
-  auto compact = make_loader(all, o.workers, wick::on_error(wick::on_error::skip, {.compact = true}));
   auto replacing = make_loader(all, o.workers, wick::on_error(wick::on_error::replace));
 
   using wick_bench::contestant;
@@ -99,17 +98,15 @@ int run(const wick_bench::options& o) {
   };
   add("the good ones alone", clean, good.size());
   add("skip", skipping, good.size());
-  add("skip, compact", compact, good.size());
   add("replace", replacing, all.size());
   wick_bench::run_in_turns(sides, o.rounds);
   if (!right) return 1;
   print_table(sides, "pictures/s", 1, "cpu ms/picture", 1e3);
   std::printf(
-      "RESULT damaged share=%.4f ratio_skip=%.4f ratio_compact=%.4f ratio_replace=%.4f cpu_skip=%.4f "
-      "cpu_compact=%.4f cpu_replace=%.4f rounds=%d workers=%zu cores=%u\n",
-      1.0 / every, ratio(sides[1], sides[0]), ratio(sides[2], sides[0]), ratio(sides[3], sides[0]),
-      cpu_ratio(sides[1], sides[0]), cpu_ratio(sides[2], sides[0]), cpu_ratio(sides[3], sides[0]), o.rounds,
-      o.workers, std::thread::hardware_concurrency());
+      "RESULT damaged share=%.4f ratio_skip=%.4f ratio_replace=%.4f cpu_skip=%.4f cpu_replace=%.4f rounds=%d "
+      "workers=%zu cores=%u\n",
+      1.0 / every, ratio(sides[1], sides[0]), ratio(sides[2], sides[0]), cpu_ratio(sides[1], sides[0]),
+      cpu_ratio(sides[2], sides[0]), o.rounds, o.workers, std::thread::hardware_concurrency());
   return 0;
 }
 

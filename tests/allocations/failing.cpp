@@ -253,7 +253,6 @@ TEST_CASE("want of memory is an error of the samples it meets under each policy 
   };
   const wick::loader_options all[] = {
       under(wick::on_error(wick::on_error::skip)),
-      under(wick::on_error(wick::on_error::skip, {.compact = true})),
       under(wick::on_error(wick::on_error::replace)),
       under(wick::on_error(wick::on_error::retry(2).then(wick::on_error::skip))),
   };
@@ -264,7 +263,6 @@ TEST_CASE("want of memory is an error of the samples it meets under each policy 
     with_failing_allocations("hop", 0, [&] {
       return wick::loader(numbers{60} | wick::map("f", choosy_hop) | array_batch(8), some);
     });
-    if (some.on_error.options().compact) continue;
     with_failing_allocations("single", 0,
                              [&] { return wick::loader(numbers{60} | wick::map("f", choosy_hop), some); });
   }
@@ -372,51 +370,6 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or continued from
       else
         CHECK(range.next().value()[0] == "4");
     }
-  }
-  const auto of_compacted_state = [](auto choosy_words) {
-    const wick::loader_options options{
-        .workers = 1, .prefetch = 2, .on_error = wick::on_error(wick::on_error::skip, {.compact = true})};
-    const auto make = [&] {
-      return wick::loader(numbers{40} | wick::map("f", choosy_words) | wick::array_batch(4), options);
-    };
-    std::vector<std::byte> state;
-    {
-      auto l = make();
-      l.epoch(0);
-      REQUIRE(l.next());
-      REQUIRE(l.next());
-      state = l.state();
-    }
-    with_failing_epoch(
-        [&] {
-          auto l = make();
-          l.load_state(state);
-          return l;
-        },
-        0,
-        [](auto& l, bool) {
-          std::size_t n = 0;
-          std::string last;
-          while (auto batch = l.next()) {
-            n += batch->size();
-            last = batch->back();
-          }
-          CHECK(n == 28);
-          CHECK(last == "35");
-        });
-  };
-  SUBCASE("of a state, with compaction") {
-    of_compacted_state([](std::int64_t v) {
-      if (v < 4) throw wick::error("x");
-      return std::to_string(v);
-    });
-  }
-  SUBCASE("of a state, with compaction, of samples that suspend") {
-    of_compacted_state([](std::int64_t v, wick::context& c) -> wick::task<std::string> {
-      co_await c.on()->schedule();
-      if (v < 4) throw wick::error("x");
-      co_return std::to_string(v);
-    });
   }
 }
 
@@ -570,13 +523,12 @@ TEST_CASE("a batch that finds no memory when it is handed over fails by itself")
   CHECK(met);
 }
 
-TEST_CASE("a batch that finds no memory while its gaps are filled leaves those behind it alone") {
-  // What is bad of 40 samples, and what makes its batch fail when it is to fill a gap.
+TEST_CASE("a batch that finds no memory while its failures are settled leaves later batches alone") {
+  // Which of 40 samples are left out, and which one fails its batch.
   struct kind {
     std::int64_t bad_from, bad_to, fatal;
   };
   using all_batches = std::vector<std::vector<std::int64_t>>;
-  // Gaps that stay unfilled: of a first batch whose first gap gets a sample that fails it, of the last batch.
   for (const kind k : {kind{0, 4, 39}, kind{33, 37, -1}}) {
     CAPTURE(k.bad_from);
     const auto choosy_here = [k](std::int64_t i) {
@@ -592,8 +544,7 @@ TEST_CASE("a batch that finds no memory while its gaps are filled leaves those b
           numbers{40} | wick::map("choosy", choosy_here) | wick::map("strict", strict) | wick::array_batch(8),
           {.workers = 1,
            .prefetch_next_epoch = false,
-           .on_error =
-               wick::on_error(wick::on_error::skip, {.compact = true}).at("strict", wick::on_error::fail)});
+           .on_error = wick::on_error(wick::on_error::skip).at("strict", wick::on_error::fail)});
     };
     const auto take = [](auto& l, std::uint64_t epoch, all_batches& to) {
       std::size_t thrown = 0;

@@ -163,16 +163,6 @@ TEST_CASE("a gap that is closed has no index left, and each other keeps its own"
                                     {1, 2}, {5, 6, 7, 8, 9}, {10, 11, 12, 14}, {15, 16, 17, 18}});
     CHECK(loader.failure_log().entries()[0].key == "number 0");
   }
-  wick::loader compacted(named_numbers{12} | wick::with_index() | failing_at({1, 2}) | wick::array_batch(4),
-                         {.on_error = wick::on_error(wick::on_error::skip, {.compact = true})});
-  std::set<std::int64_t> seen;
-  std::size_t count = 0;
-  for (const auto& indexes : indexes_of(compacted)) {
-    seen.insert(indexes.begin(), indexes.end());
-    count += indexes.size();
-  }
-  CHECK(count == 10);
-  CHECK(seen.size() == 10);
 }
 
 TEST_CASE("a substitute says who it is, not whose place it has") {

@@ -104,14 +104,11 @@ inline std::vector<std::pair<const char*, on_error>> policies() {
   using namespace std::chrono_literals;
   return {{"fail", {}},
           {"skip", on_error(on_error::skip)},
-          {"compact", on_error(on_error::skip, {.compact = true})},
           {"replace", on_error(on_error::replace)},
           {"retry, skip", on_error(on_error::retry(2, 1ms).then(on_error::skip))},
           {"retry one stage, replace", on_error(on_error::replace).at("late", on_error::retry(1))},
           {"skip one stage, replace the other", on_error(on_error::skip).at("late", on_error::replace)},
-          {"fail one stage", on_error(on_error::replace).at("late", on_error::fail)},
-          {"compact, replace one stage",
-           on_error(on_error::skip, {.compact = true}).at("late", on_error::replace)}};
+          {"fail one stage", on_error(on_error::replace).at("late", on_error::fail)}};
 }
 
 }  // namespace wick_test

@@ -121,14 +121,6 @@ TEST_CASE("a state continues under another policy: the rest is as the new one ha
       }
     }
   }
-  // Where samples were moved to batches before, only the same policy knows which ones are left.
-  wick::loader a(straight(300, 16),
-                 {.seed = 5, .workers = 2, .on_error = on_error(on_error::skip, {.compact = true})});
-  seen s;
-  a.epoch(1);
-  take(a, s, 7);
-  wick::loader b(straight(300, 16), {.seed = 5, .workers = 2, .on_error = on_error(on_error::skip)});
-  CHECK(contains(message_of([&] { return b.load_state(a.state()), 0; }), "compact"));
 }
 
 TEST_CASE(
@@ -313,9 +305,7 @@ TEST_CASE(
     for (auto& b : l.epoch(0)) {
       const auto rows = b.target.extents()[0];
       REQUIRE(b.data.extents() == wick::shape{rows, 2});
-      CHECK(rows == (policy.options().compact          ? (n < 3 ? 16 : 4)
-                     : policy.ever(error_action::skip) ? 13
-                                                       : 16));
+      CHECK(rows == (policy.ever(error_action::skip) ? 13 : 16));
       for (std::int64_t i = 0; i < rows; ++i) {
         for (int k = 0; k < 2; ++k)
           CHECK(b.data.template as<std::uint8_t>()[2 * i + k] == b.target.template as<std::int64_t>()[i]);
@@ -328,8 +318,7 @@ TEST_CASE(
     CHECK(l.failure_log().counts()[0].stage == "batch");
   };
   for (const std::size_t workers : {1, 3}) {
-    for (const auto& policy : {on_error(on_error::skip), on_error(on_error::replace),
-                               on_error(on_error::skip, {.compact = true})}) {
+    for (const auto& policy : {on_error(on_error::skip), on_error(on_error::replace)}) {
       check(make([](cell c) { return c; }), policy, workers);
       check(make(hop), policy, workers);
     }
@@ -378,117 +367,4 @@ TEST_CASE("what makes no sense is refused with what to do") {
   CHECK(contains(loader(straight(10, 2), on_error(on_error::skip).at("shuffle", on_error::retry(1))),
                  "no stage of samples is called shuffle"));
   CHECK(loader(straight(10, 2), on_error(on_error::skip).at("batch", on_error::replace)).empty());
-  CHECK(contains(loader(straight(10, 2, 0, 2), on_error(on_error::skip, {.compact = true})),
-                 "compact with 2 ranks", "use on_error::replace"));
-  CHECK(
-      contains(loader(straight(10, 2, 0, 1, {.pad_last = true}), on_error(on_error::skip, {.compact = true})),
-               "compact with pad_last"));
-  CHECK(contains(loader(straight(10, 2), on_error(on_error::replace, {.compact = true})),
-                 "compact is for on_error::skip"));
-  wick::loader compact(straight(500, 32),
-                       {.seed = 4, .on_error = on_error(on_error::skip, {.compact = true})});
-  for (int i = 0; i < 5; ++i) CHECK(compact.next());
-  wick::loader other(straight(500, 32), {.seed = 4, .on_error = on_error(on_error::skip)});
-  CHECK(contains(message_of([&] {
-                   other.load_state(compact.state());
-                   return 0;
-                 }),
-                 "were delivered already, in the place of others", "error_options::compact"));
-}
-
-TEST_CASE(
-    "compact: a sample that was moved is run once and counted once, also where its own place comes later") {
-  // All of the first two batches are bad, and so is one of those that are to fill them.
-  const std::uint64_t size = 40;
-  const auto is_bad = [](std::int64_t i) { return i < 8 || i == 37; };
-  for (const std::size_t in_flight : {1, 8}) {
-    for (const std::size_t workers : {1, 3}) {
-      CAPTURE(in_flight);
-      CAPTURE(workers);
-      const auto check = [&](auto pass) {
-        auto runs = std::make_shared<std::vector<std::atomic<int>>>(size);
-        const auto count = [runs](cell c) {
-          ++(*runs)[static_cast<std::size_t>(c.target)];
-          return c;
-        };
-        const auto choosy = [is_bad](cell c) {
-          if (is_bad(c.target)) throw std::runtime_error("bad");
-          return c;
-        };
-        // One batch at a time: when the last ones are begun, the samples moved out of them are known.
-        wick::loader l(numbers{size} | wick::map("count", count) | wick::map("pass", pass) |
-                           wick::map("choosy", choosy) | wick::array_batch(4),
-                       {.workers = workers,
-                        .prefetch = 1,
-                        .in_flight = in_flight,
-                        .prefetch_next_epoch = false,
-                        .on_error = on_error(on_error::skip, {.compact = true})});
-        for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
-          for (auto& n : *runs) n = 0;
-          l.epoch(epoch);
-          seen s;
-          take(l, s);
-          std::vector<std::int64_t> wanted;
-          for (const std::int64_t i : {39, 38, 36, 35, 34, 33, 32, 31}) wanted.push_back(i);
-          for (std::int64_t i = 8; i < 31; ++i) wanted.push_back(i);
-          CHECK(flat(s) == wanted);
-          CHECK(std::all_of(runs->begin(), runs->end(), [](int n) { return n == 1; }));
-          CHECK(l.failure_log().total() == 9 * (epoch + 1));
-          CHECK(l.fingerprint(epoch).samples == wanted.size());
-          const wick::report r = l.report();
-          CHECK(r.samples == wanted.size());
-          CHECK(r.failures == 9);
-          for (const auto& stage : r.stages) {
-            CAPTURE(stage.name);
-            if (stage.name == "order" || stage.name == "count" || stage.name == "pass")
-              CHECK(stage.count == size);
-          }
-        }
-      };
-      check([](cell c) { return c; });
-      check(&hop);
-    }
-  }
-}
-
-TEST_CASE("what compaction has moved in one pass is forgotten in the next, wherever that one begins") {
-  // The passes have the same distance between a batch's number and its place among all that were made.
-  struct positions {
-    std::uint64_t size() const noexcept { return 32; }
-    std::int64_t at(std::uint64_t i) const noexcept { return static_cast<std::int64_t>(i) + 1000; }
-  };
-  const auto pipeline = [] {
-    return wick::from(positions{}) |
-           wick::map("choosy",
-                     [](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
-                       if (c.epoch() == 0 && c.position() < 8) throw wick::error("bad");
-                       if (c.epoch() == 7 && c.position() == 20) {
-                         for (int i = 0; i < 2000; ++i) co_await c.on()->schedule();  // the others come first
-                       }
-                       co_return v;
-                     }) |
-           wick::array_batch(4);
-  };
-  const wick::loader_options options{
-      .workers = 2, .prefetch = 4, .on_error = on_error(on_error::skip, {.compact = true})};
-  std::vector<std::byte> state;
-  {
-    wick::loader l(pipeline(), options);
-    l.epoch(7);
-    for (int i = 0; i < 5; ++i) REQUIRE(l.next());
-    state = l.state();
-  }
-  wick::loader l(pipeline(), options);
-  l.epoch(0);
-  REQUIRE(l.next());
-  REQUIRE(l.next());
-  l.epoch(0);  // all of it moved again
-  REQUIRE(l.next());
-  l.load_state(state);
-  std::int64_t wanted = 1020;
-  while (auto batch = l.next()) {
-    REQUIRE(batch->extents()[0] == 4);
-    for (int i = 0; i < 4; ++i) CHECK(batch->template as<std::int64_t>()[i] == wanted++);
-  }
-  CHECK(wanted == 1032);
 }

@@ -97,11 +97,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "ranks share what one rank delivers, under every policy but compact; failure logs and fingerprints add "
-    "up") {
+TEST_CASE("ranks share what one rank delivers, under every policy; failure logs and fingerprints add up") {
   for (const auto& [name, policy] : policies()) {
-    if (policy.options().compact || policy.rule_for("late").action == error_action::fail) continue;
+    if (policy.rule_for("late").action == error_action::fail) continue;
     CAPTURE(name);
     const seen whole = run(suspending(500, 32), {.seed = 4, .workers = 2, .on_error = policy});
     for (const std::uint64_t world : {2, 3, 5}) {
@@ -165,48 +163,6 @@ TEST_CASE(
       CHECK(training == whole.failure_log().of_training());
     }
   }
-}
-
-TEST_CASE(
-    "compact: every good sample once, all batches full but the last, whatever the sizes and wherever "
-    "failures are") {
-  for (const std::uint64_t size : {1, 5, 31, 64, 100, 517}) {
-    for (const std::int64_t batch : {1, 4, 32}) {
-      for (const bool drop_last : {false, true}) {
-        if (drop_last && size < static_cast<std::uint64_t>(batch)) continue;
-        CAPTURE(size);
-        CAPTURE(batch);
-        CAPTURE(drop_last);
-        const wick::loader_options o{
-            .seed = 2, .workers = 3, .on_error = on_error(on_error::skip, {.compact = true})};
-        const seen s = run(straight(size, batch, 0, 1, {.drop_last = drop_last}), o);
-        std::size_t good = 0;
-        for (std::uint64_t i = 0; i < size; ++i) good += bad(static_cast<std::int64_t>(i)) ? 0 : 1;
-        const std::size_t n = static_cast<std::size_t>(batch);
-        CHECK(s.targets.size() == (drop_last ? good / n : (good + n - 1) / n));
-        for (std::size_t b = 0; b + 1 < s.targets.size(); ++b) CHECK(s.targets[b].size() == n);
-        std::vector<std::int64_t> all = flat(s);
-        CHECK(all.size() == (drop_last ? good / n * n : good));
-        std::sort(all.begin(), all.end());
-        CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
-        CHECK(std::none_of(all.begin(), all.end(), bad));
-        if (!drop_last) CHECK(s.failure_log.size() == size - good);
-      }
-    }
-  }
-}
-
-TEST_CASE("compact: the sample of a position takes its random numbers and its bytes along") {
-  const auto bytes = [](on_error policy, std::int64_t batch) {
-    std::map<std::int64_t, std::string> out;
-    const seen s = run(suspending(500, batch), {.seed = 4, .workers = 2, .on_error = policy});
-    for (std::size_t b = 0; b < s.targets.size(); ++b) {
-      for (std::size_t i = 0; i < s.targets[b].size(); ++i)
-        out[s.targets[b][i]] = s.batches[b].substr(8 * i, 8);
-    }
-    return out;
-  };
-  CHECK(bytes(on_error(on_error::skip, {.compact = true}), 32) == bytes(on_error(on_error::skip), 32));
 }
 
 TEST_CASE(
@@ -282,8 +238,7 @@ TEST_CASE(
     void write_to(wick::slot) const {}
     int n;
   };
-  for (const auto& policy :
-       {on_error(on_error::skip), on_error(on_error::replace), on_error(on_error::skip, {.compact = true})}) {
+  for (const auto& policy : {on_error(on_error::skip), on_error(on_error::replace)}) {
     wick::loader l(wick::from(numbers{40}) | [](cell c) { return ragged{c.target == 17 ? 3 : 2}; } |
                        wick::array_batch(10),
                    {.workers = 2, .on_error = policy});

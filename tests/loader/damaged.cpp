@@ -127,10 +127,6 @@ TEST_CASE(
   CHECK(skipping.keys == data.damaged);
   CHECK(skipping.delivered == pictures - data.damaged.size());
 
-  const outcome compact = run(make(), {.on_error = on_error(on_error::skip, {.compact = true})});
-  CHECK(compact.keys == data.damaged);
-  CHECK(compact.delivered == pictures - data.damaged.size());
-
   const outcome retrying = run(make(), {.on_error = on_error(on_error::retry(2).then(on_error::skip))});
   CHECK(retrying.keys == data.damaged);
   CHECK(retrying.print == skipping.print);

@@ -146,47 +146,12 @@ TEST_CASE("the fingerprint of an epoch is the same at any rank count, and anothe
   CHECK(one.value != print(1, 1, wick::map([](cell c) { return c; })).value);
 }
 
-TEST_CASE(
-    "with compact batches are full, each sample that is kept comes once, and a resume continues in it") {
-  for (const std::size_t workers : {1, 4}) {
-    for (const auto& policy : {wick::on_error(wick::on_error::fail, {.compact = true}),
-                               wick::on_error(wick::on_error::skip, {.compact = true})}) {
-      const auto make = [&] {
-        return numbers{500} | wick::shuffle() | wick::filter(&keeps) | wick::array_batch(24);
-      };
-      wick::loader l(make(), {.seed = 8, .workers = workers, .on_error = policy});
-      const batches whole = targets_of(l, 3);
-      CHECK(whole.size() == (333 + 23) / 24);
-      std::vector<int> seen(500);
-      for (std::size_t k = 0; k < whole.size(); ++k) {
-        CHECK(whole[k].size() == (k + 1 < whole.size() ? 24 : 333 % 24));
-        for (const std::int64_t i : whole[k]) ++seen[static_cast<std::size_t>(i)];
-      }
-      for (std::int64_t i = 0; i < 500; ++i) CHECK(seen[static_cast<std::size_t>(i)] == (kept(i) ? 1 : 0));
-      CHECK(l.filtered() == 167);
-      l.epoch(3);
-      const batches first = rest_of(l, 5);
-      const auto state = l.state();
-      wick::loader other(make(), {.seed = 8, .workers = 5 - workers, .on_error = policy});
-      other.load_state(state);
-      CHECK(rest_of(other) == batches(whole.begin() + 5, whole.end()));
-      CHECK(other.filtered() == 167 + 167);
-    }
-  }
-  CHECK(contains(message_of([] {
-                   wick::loader l(numbers{10} | wick::array_batch(2),
-                                  {.on_error = wick::on_error(wick::on_error::fail, {.compact = true})});
-                   return 0;
-                 }),
-                 "compact is for on_error::skip and filter()"));
-}
-
 TEST_CASE("an epoch of which nothing is kept ends with an error, once, and the next one is tried again") {
   for (const std::size_t workers : {1, 4}) {
-    for (const bool compact : {false, true}) {
+    {
       wick::loader l(
           wick::from(numbers{40}) | wick::filter([](const cell&) { return false; }) | wick::array_batch(8),
-          {.workers = workers, .on_error = wick::on_error(wick::on_error::fail, {.compact = compact})});
+          {.workers = workers});
       for (const std::uint64_t epoch : {0, 1}) {
         l.epoch(epoch);
         std::string text;
@@ -203,7 +168,7 @@ TEST_CASE("an epoch of which nothing is kept ends with an error, once, and the n
           }
         }
         CHECK(contains(text, "all 40 samples of epoch " + std::to_string(epoch), "left out"));
-        if (!compact) CHECK(taken == 5);
+        CHECK(taken == 5);
       }
     }
     wick::loader one(wick::from(numbers{40}) | wick::filter([](const cell&) { return false; }),
@@ -213,13 +178,13 @@ TEST_CASE("an epoch of which nothing is kept ends with an error, once, and the n
   }
 }
 
-TEST_CASE("an epoch of which nothing is left says what filter(), failures, and drop_last left out") {
+TEST_CASE("an epoch of which nothing is left says what filter() and failures left out") {
   const auto keep = [](const cell& c) { return c.target != 1; };
   const auto fail = [](cell c) {
     if (c.target == 1) throw wick::error("a bad one");
     return c;
   };
-  const wick::on_error skip(wick::on_error::skip, {.compact = true});
+  const wick::on_error skip(wick::on_error::skip);
   const auto message = [](auto pipeline, const wick::loader_options& options) {
     wick::loader l(std::move(pipeline), options);
     return message_of([&] {
@@ -229,18 +194,19 @@ TEST_CASE("an epoch of which nothing is left says what filter(), failures, and d
     });
   };
   const auto two = wick::from(numbers{40}) | wick::take(2);
-  CHECK(contains(
-      message(two | wick::filter(keep) | wick::array_batch(2, {.drop_last = true}), {.on_error = skip}),
-      "nothing is left of epoch 0: filter() left out 1, drop_last left out 1; take smaller"));
+  const auto none = [](const cell& c) { return c.target != 0; };
   CHECK(
-      contains(message(two | wick::map(fail) | wick::array_batch(2, {.drop_last = true}), {.on_error = skip}),
-               "nothing is left of epoch 0: 1 failed, drop_last left out 1; take smaller"));
+      contains(message(two | wick::filter(none) | wick::map(fail) | wick::array_batch(2), {.on_error = skip}),
+               "nothing is left of epoch 0: filter() left out 1, 1 failed; see loader.failure_log()"));
   const auto one = wick::from(numbers{40}) | wick::subset(std::vector<std::uint64_t>{1});
   CHECK(contains(message(one | wick::map(fail), {.on_error = skip}),
                  "nothing is left of epoch 0: 1 failed; see loader.failure_log()"));
   CHECK(contains(message(one | wick::filter(keep) | wick::array_batch(2), {}),
                  "the only sample of epoch 0 was left out"));
   CHECK(message(two | wick::map(fail) | wick::array_batch(2), {.on_error = skip}).empty());
+  const auto fails_always = [](const cell&) -> cell { throw wick::error("a bad stage"); };
+  CHECK(contains(message(two | wick::map(fails_always) | wick::array_batch(2), {.on_error = skip}),
+                 "nothing is left of epoch 0: 2 failed; see loader.failure_log()"));
 }
 
 TEST_CASE("a rank whose samples are all filtered delivers empty batches, as other ranks may keep some") {

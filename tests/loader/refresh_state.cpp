@@ -232,31 +232,3 @@ TEST_CASE("refresh() on a worker: between epochs, not while batches are under wa
   consumer::loader_type l(source | wick::array_batch(10), {.executor = &ex});
   CHECK(wick::sync_wait(consumer::run(&ex, &l, &source)) == 10 + 11 + 12);
 }
-
-TEST_CASE("samples moved to gaps are those of their round") {
-  struct picky {
-    static int keep(int i) {
-      if (i % 10 == 3) throw wick::error("no");
-      return i;
-    }
-  };
-  struct ints {
-    std::shared_ptr<std::atomic<std::uint64_t>> now = std::make_shared<std::atomic<std::uint64_t>>(40);
-    std::uint64_t size() const { return *now; }
-    int at(std::uint64_t i) const { return static_cast<int>(i); }
-  };
-  const ints source;
-  wick::loader l(wick::from(source) | &picky::keep | wick::array_batch(8),
-                 {.workers = 2, .on_error = wick::on_error(wick::on_error::skip, {.compact = true})});
-  const auto count = [&](std::uint64_t epoch) {
-    std::int64_t n = 0;
-    for (auto& batch : l.epoch(epoch)) n += batch.extents()[0];
-    return n;
-  };
-  CHECK(count(0) == 36);
-  for (const std::uint64_t n : {60, 30, 100}) {
-    *source.now = n;
-    l.refresh();
-    CHECK(count(1) == static_cast<std::int64_t>(n - n / 10));
-  }
-}

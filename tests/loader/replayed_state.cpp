@@ -95,34 +95,6 @@ TEST_CASE("what is made again counts neither in the report nor in the books") {
   }
 }
 
-TEST_CASE("where gaps are filled from the end of the epoch, what this loader has handed over is made again") {
-  const wick::loader_options options{
-      .seed = 9, .workers = 2, .on_error = on_error(on_error::skip, {.compact = true})};
-  std::vector<parts> given;
-  std::vector<std::byte> state;
-  wick::loader first(plain(100), options);
-  first.epoch(1);
-  while (const auto batch = first.next()) {
-    given.push_back(parts_of(*batch));
-    for (std::uint64_t b = 0; b < given.size(); ++b) CHECK(parts_of(first.replay(1, b)) == given[b]);
-    if (given.size() == 5) state = first.state();
-  }
-  CHECK(given.size() == 11);  // of 13
-  CHECK(contains(message_of([&] { first.replay(1, 12); }), "replay: batch 12 of epoch 1"));
-  CHECK(contains(message_of([&] { first.replay(0, 0); }),
-                 "replay: batch 0 of epoch 0: with error_options::compact it depends on all failures"));
-
-  wick::loader second(plain(100), options);
-  second.load_state(state);
-  CHECK(contains(message_of([&] { second.replay(1, 5); }), "compact"));
-  second.epoch(1);
-  for (std::uint64_t b = 5; b < given.size(); ++b) {
-    CHECK(parts_of(*second.next()) == given[b]);
-    CHECK(parts_of(second.replay(1, b)) == given[b]);
-  }
-  CHECK(contains(message_of([&] { second.replay(1, 4); }), "compact"));
-}
-
 TEST_CASE("without batch() a sample is made again by its position") {
   const auto make = [] {
     return numbers{90} | wick::shuffle() | wick::map("draws", draws) | wick::map("fails", fails) |

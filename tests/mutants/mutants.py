@@ -129,14 +129,6 @@ MUTANTS = [
     ("a worker waits for the constants", NORMALIZE, "/*non_blocking=*/true", "/*non_blocking=*/false", "torch", "torch/normalize_on_device"),
     # the delivery log and its audit
     ("a jump has no first line", LOG, "begins = next_ != place ||", "begins = !next_ ||", "tools", "tools/audit"),
-    (
-        "a batch that closes an epoch without a good sample has no line",
-        "include/wick/loader/impl/loader_core.ipp",
-        "records_.deliveries && !ends(j.number, stands_.moved.now(), plan())",
-        "records_.deliveries && j.state != batch_state::past_the_end",
-        "tools",
-        "tools/audit",
-    ),
     ("the log counts failed batches as whole", "include/wick/loader/impl/loader_core.ipp", "if (!there) b.samples =", "if (false) b.samples =", "tools", "tools/audit"),
     ("substitutes are not counted", DELIVERY, "!= f.slot) ++out.replaced;", "!= f.slot) continue;", "tools", "tools/audit"),
     ("gaps count as samples", DELIVERY, "if (gap != gaps.end() && *gap == slot)", "if (false)", "tools", "tools/audit"),

@@ -165,22 +165,6 @@ TEST_CASE("others that fail move no sample in the fingerprint of an epoch, with 
   CHECK(mixed_batched.fingerprint(0) == batched.fingerprint(0));
 }
 
-TEST_CASE("gaps are filled from the end of the epoch by samples that draw others, too") {
-  const auto broken = wick::map("look", break_13) | wick::with_others(3) | wick::join(digits);
-  batches first;
-  for (const std::size_t workers : {1, 4}) {
-    const batches came =
-        run(broken, {.seed = 3, .workers = workers, .on_error = on_error(on_error::skip, {.compact = true})});
-    REQUIRE(came.size() == 5);
-    for (std::size_t k = 0; k < 5; ++k) {
-      CHECK(came[k].size() == (k < 4 ? 8 : 7));
-      for (const std::int64_t t : came[k]) CHECK(digits_of(t).count(14) == 0);
-    }
-    if (first.empty()) first = came;
-    CHECK(came == first);
-  }
-}
-
 TEST_CASE("an other that goes well when it is tried again gives what it would have given at once") {
   struct flaky {
     std::shared_ptr<std::array<std::atomic<int>, 40>> seen =

@@ -137,7 +137,7 @@ def delivered(loader, epoch):
     try:
         return [rows(batch) for batch in loader.epoch(epoch)]
     except wick.Error as error:
-        if "no sample" in str(error) or "every sample" in str(error) or "all samples" in str(error):
+        if "no sample" in str(error) or "every sample" in str(error) or "all samples" in str(error) or "nothing is left" in str(error):
             return None
         raise
 

@@ -339,15 +339,6 @@ TEST_CASE("edits that make no sense are refused, say where the loader stands, an
                    ranked.set_mix_weights({{"web", 2}});
                  }),
                  "on several ranks", "say .at_batch"));
-  wick::loader compact(three() | wick::array_batch(10),
-                       {.workers = 1, .on_error = wick::on_error(wick::on_error::skip, {.compact = true})});
-  compact.epoch(0);
-  REQUIRE(compact.next());
-  CHECK(contains(message_of([&] {
-                   compact.set_mix_weights({{"web", 2}});
-                 }),
-                 "error_options::compact", ".at_epoch"));
-  compact.set_mix_weights({{"web", 2}}, {.at_epoch = 1, .at_batch = 2});
   CHECK(contains(message_of([] {
                    wick::mix(weighted_source{numbers{3}, 1, "a"}, weighted_source{numbers{3}, 1, "a"});
                  }),

@@ -250,32 +250,6 @@ TEST_CASE("behind the end of an epoch the limits of the next one begin at nothin
   }
 }
 
-TEST_CASE(
-    "gaps filled from the end of an epoch: behind its last batch a state is the beginning of the next one") {
-  // Numbers 0 to 9 fail: the 10 last of 40 take their places, and the last batch of 10 is not there.
-  const auto make = [] {
-    return numbers{40} |
-           wick::map("fragile",
-                     [](cell c) {
-                       if (c.target < 10) throw wick::error("it broke");
-                       return c;
-                     }) |
-           wick::array_batch(10);
-  };
-  const wick::loader_options options{.workers = 1,
-                                     .on_error = wick::on_error(wick::on_error::skip, {.compact = true})};
-  wick::loader l(make(), options), resumed(make(), options);
-  l.epoch(0);
-  for (int i = 0; i < 3; ++i) REQUIRE(l.next());
-  const auto state = l.state();  // the loop does not know yet that there is no fourth
-  CHECK(loader_state::from_bytes(state).epoch == 1);
-  CHECK(!l.next());
-  CHECK(l.state() == state);
-  resumed.load_state(state);
-  CHECK(resumed.current_epoch() == 1);
-  CHECK(targets_of(resumed, 1).size() == 3);
-}
-
 TEST_CASE("failures counted before a state are in the count of the training that continues from it") {
   const auto make = [] {
     return numbers{40} |

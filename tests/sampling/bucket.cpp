@@ -338,9 +338,6 @@ TEST_CASE("buckets: what can't be is an error") {
                  "leave repeat() and mix_until::forever out"));
   CHECK(contains(message(some | wick::bucket({.tokens = 9}) | wick::shard(0, 2) | tokenize | ragged(4)),
                  "which can't be shared by 2 ranks"));
-  CHECK(contains(message(some | wick::bucket() | tokenize | ragged(2),
-                         {.on_error = wick::on_error(wick::on_error::skip, {.compact = true})}),
-                 "compact with bucket() or pack()"));
   CHECK(contains(message(some | wick::bucket() | tokenize |
                          wick::array_batch(8, {.drop_last = true, .ragged = wick::pad_with(0)})),
                  "3 samples make no full batch of 8"));

@@ -318,43 +318,6 @@ TEST_CASE("samples that are left out or replaced are counted, on any number of r
   }
 }
 
-TEST_CASE("with compaction an epoch ends where its samples do, and the next attempt begins behind it") {
-  const temp_dir dir;
-  const std::string log = (dir / "log").string();
-  const auto make = [&] {
-    return wick::loader(numbers{samples} | wick::shuffle() |
-                            wick::map("check",
-                                      [](cell c) {
-                                        if (c.target % 3 == 0) throw wick::error("bad");
-                                        return c;
-                                      }) |
-                            wick::array_batch(batch_size),
-                        {.seed = 3,
-                         .on_error = wick::on_error(wick::on_error::skip, {.compact = true}),
-                         .delivery_log_file = log});
-  };
-  std::vector<std::byte> state;
-  {
-    auto l = make();
-    l.epoch(0);
-    for (int i = 0; i < 21; ++i) REQUIRE(l.next());
-    state = l.state();
-  }
-  auto l = make();
-  l.load_state(state);
-  CHECK(l.current_epoch() == 1);
-  for (auto& b : l.epoch(1)) static_cast<void>(b);
-  const wick::audit_report r = wick::audit({log});
-  CAPTURE(r.to_string());
-  CHECK(r.ok());
-  REQUIRE(r.epochs.size() == 2);
-  for (const auto& e : r.epochs) {
-    CHECK(e.batches == 21);
-    CHECK(e.of_batches == 21);
-    CHECK(e.samples == 668);
-  }
-}
-
 TEST_CASE("of many problems the first hundred are said, and the others are counted") {
   const temp_dir dir;
   const std::string log = (dir / "log").string();
@@ -372,37 +335,6 @@ TEST_CASE("of many problems the first hundred are said, and the others are count
   CHECK(r.problems.size() == 100);
   CHECK(r.more_problems > 200);
   CHECK(contains(r.to_string(), "and " + std::to_string(r.more_problems) + " problems more"));
-}
-
-TEST_CASE("with compaction an epoch whose last batches have no good sample has lost none") {
-  for (const bool drop_last : {false, true}) {
-    CAPTURE(drop_last);
-    const temp_dir dir;
-    const std::string log = (dir / "log").string();
-    // One is bad early; at the end the rest of a batch is, and all of another.
-    wick::loader l(
-        numbers{50} |
-            wick::map("check",
-                      [](cell c) {
-                        if (c.target == 3 || c.target >= 35) throw wick::error("bad");
-                        return c;
-                      }) |
-            wick::array_batch(10, {.drop_last = drop_last}),
-        {.on_error = wick::on_error(wick::on_error::skip, {.compact = true}), .delivery_log_file = log});
-    std::size_t batches = 0;
-    for (const std::uint64_t e : {0, 1}) {
-      for (auto& b : l.epoch(e)) {
-        static_cast<void>(b);
-        ++batches;
-      }
-    }
-    const wick::audit_report r = wick::audit({log});
-    CAPTURE(r.to_string());
-    CHECK(r.ok());
-    REQUIRE(r.epochs.size() == 2);
-    CHECK(r.epochs[0].samples == (drop_last ? 30 : 34));
-    CHECK(batches == (drop_last ? 6 : 8));
-  }
 }
 
 TEST_CASE("a line's hash is of the samples that the batch has, and of no others") {

@@ -20,7 +20,7 @@ namespace wick::inline v0_1 {
 /// The action that was taken on a failure.
 enum class error_action : std::uint8_t {
   fail,     ///< taking its batch throws wick::sample_error
-  skip,     ///< left out: its batch is shorter, or filled from the end of the epoch (error_options::compact)
+  skip,     ///< left out: its batch is shorter
   replace,  ///< another sample of the epoch stands in its place
   retry,    ///< tried again, and it went well
 };
@@ -75,10 +75,6 @@ struct error_options {
   /// replace: so many are drawn for one place; when all fail, the batch fails. With replace and with skip,
   /// failed others of one sample of with_others() are drawn again up to as many times.
   unsigned substitutes = 16;
-  /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
-  /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,
-  /// and the others' are not known.
-  bool compact = false;
 };
 
 /// What becomes of failing samples, for loader_options::on_error: a rule, limits, and other rules for single
@@ -88,14 +84,13 @@ struct error_options {
 ///         .at("read", wick::on_error::retry(3, 100ms).then(wick::on_error::skip))
 ///
 /// Outcomes depend on the data, the seed, the epoch and the position alone, so batches are the same with any
-/// number of workers and (but for compact) of ranks. What no sample is to blame for fails its batch under
+/// number of workers and of ranks. What no sample is to blame for fails its batch under
 /// every rule: samples of different shapes, and a batch stage that throws.
 class on_error {
  public:
   /// The sample's batch fails: taking it throws wick::sample_error. The default.
   static constexpr detail::error_rule fail{0, {}, error_action::fail};
-  /// The sample is left out: its batch is shorter, and may be empty, or is filled from the end of the epoch
-  /// (error_options::compact).
+  /// The sample is left out: its batch is shorter, and may be empty.
   static constexpr detail::error_rule skip{0, {}, error_action::skip};
   /// Another sample of the epoch takes its place; seed, epoch and position say which.
   static constexpr detail::error_rule replace{0, {}, error_action::replace};

@@ -175,9 +175,8 @@ class loader {
   /// one that is still to come. The run does not change: order, state, failure log,
   /// fingerprints and report stay as they are. Without batch() `batch` is a position in the epoch, over all
   /// ranks, and one sample comes. See the guide replaying. \throws wick::error when there is no such batch,
-  /// when it was made of data before refresh(), or when what failed before it isn't known
-  /// (error_options::compact); wick::sample_error as next() does, or when the sample was left out \throws
-  /// std::logic_error as next() does
+  /// or when it was made of data before refresh(); wick::sample_error as next() does, or when the sample was
+  /// left out \throws std::logic_error as next() does
   Batch replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
     return core().replay(epoch, batch, options);
   }

@@ -71,7 +71,7 @@ class filter_stage {
 ///
 /// Every other sample stays where it stands: a batch is shorter by the samples left out of it, and may be
 /// empty; each rank has as many batches as without filter(), and the slices of all ranks are the batches of
-/// one. With error_options::compact, for one rank, batches are filled from the end of the epoch. A sample
+/// one. A sample
 /// left out isn't a failure, and on_error doesn't apply; loader.filtered() and the report count it. On one
 /// rank an epoch that keeps no sample ends with a wick::error; on several ranks, where none knows what the
 /// others keep, its batches are empty. Leaving a sample out takes 1 to 2 µs.

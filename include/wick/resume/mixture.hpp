@@ -109,7 +109,6 @@ class mixture_journal {
   owned<line_file> file_;
 };
 
-[[noreturn]] void refuse_when_compact();
 [[noreturn]] void refuse_journal_file();
 /// \throws wick::error when the state has edits, and this loader has none
 void require_no_edits(const loader_state& s);

@@ -1,5 +1,5 @@
 /// \file
-/// Counts of what filter(), failures, and drop_last leave out, kept by the consumer in the order of delivery.
+/// Counts of what filter() and failures leave out, kept by the consumer in the order of delivery.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,6 @@ inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.actio
 /// What became of samples that were not delivered.
 struct left_out_counts {
   std::uint64_t filtered = 0, failed = 0;
-  std::uint64_t cut = 0;  ///< good ones in a batch that isn't full, with drop_last
 };
 
 /// What filter() has left out, and whether an epoch delivers anything.
@@ -28,28 +27,26 @@ class dropped_counts {
   /// After a start in the middle of an epoch they can't say that all of it was left out.
   void begin(bool at_the_beginning) noexcept {
     epoch_ = {};
-    nothing_kept_ = nothing_came_ = at_the_beginning;
+    nothing_kept_ = at_the_beginning;
   }
-  /// \param came  whether the consumer has a batch or a sample of it, or an exception
-  void add(const left_out_counts& out, std::uint64_t kept, bool came) noexcept {
+  /// \param kept  samples that the consumer has; an exception in place of a batch counts as one
+  void add(const left_out_counts& out, std::uint64_t kept) noexcept {
     of_training += out.filtered;
     epoch_.filtered += out.filtered;
     epoch_.failed += out.failed;
-    epoch_.cut += out.cut;
     nothing_kept_ = nothing_kept_ && kept == 0;
-    nothing_came_ = nothing_came_ && !came;
   }
   /// At the end of an epoch. Of several ranks none knows what the others keep.
   /// \throws wick::error, once, when nothing was left of it on the only rank
   void require_some(std::uint64_t epoch, std::uint64_t ranks) {
-    const bool out = epoch_.filtered != 0 || (nothing_came_ && epoch_.failed != 0);
-    if (nothing_kept_ && out && ranks == 1) refuse(epoch, std::exchange(epoch_, {}));
+    if (nothing_kept_ && epoch_.filtered + epoch_.failed != 0 && ranks == 1)
+      refuse(epoch, std::exchange(epoch_, {}));
   }
 
  private:
   [[noreturn]] static void refuse(std::uint64_t epoch, const left_out_counts& out);
   left_out_counts epoch_;
-  bool nothing_kept_ = false, nothing_came_ = false;
+  bool nothing_kept_ = false;
 };
 
 }  // namespace wick::detail

@@ -12,7 +12,7 @@ namespace wick::inline v0_1::detail {
 
 void dropped_counts::refuse(std::uint64_t epoch, const left_out_counts& out) {
   const std::string of_epoch = " of epoch " + std::to_string(epoch);
-  if (out.failed == 0 && out.cut == 0) {
+  if (out.failed == 0) {
     throw error("filter: " +
                 (out.filtered == 1
                      ? "the only sample" + of_epoch + " was"
@@ -22,12 +22,8 @@ void dropped_counts::refuse(std::uint64_t epoch, const left_out_counts& out) {
   }
   std::string text = "nothing is left" + of_epoch + ": ";
   if (out.filtered != 0) text += "filter() left out " + std::to_string(out.filtered) + ", ";
-  if (out.failed != 0) text += std::to_string(out.failed) + " failed, ";
-  if (out.cut != 0) text += "drop_last left out " + std::to_string(out.cut) + ", ";
-  text.resize(text.size() - 2);
-  throw error(text + "; " +
-              (out.cut != 0 ? "take smaller batches, or no drop_last"
-                            : "see loader.failure_log(), in Python loader.failures"));
+  throw error(text + std::to_string(out.failed) +
+              " failed; see loader.failure_log(), in Python loader.failures");
 }
 
 }  // namespace wick::detail

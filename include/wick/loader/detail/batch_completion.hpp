@@ -1,25 +1,21 @@
 /// \file
-/// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
-/// and it goes through the batch stages.
+/// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed, and it
+/// goes through the batch stages.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include <wick/async/detail/sequencer.hpp>
 #include <wick/async/task.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 
 namespace wick::inline v0_1::detail {
 
-/// The thread that ended a batch's last sample calls it; it publishes the batch in the end. Batches that have
-/// nothing to do with each other are finished in any order, but compaction goes by their numbers: what fills
-/// a gap depends on all failures of the epoch before it.
+/// The thread that ended a batch's last sample calls it; it publishes the batch in the end. Batches are
+/// finished in any order.
 ///
 /// Where no stage comes behind batch(), the consumer makes the output, in make(): one that a worker makes and
 /// the consumer drops goes from processor to processor, its memory to another thread's allocator, for each
@@ -28,16 +24,10 @@ class batch_completion {
  public:
   batch_completion(pipeline_run& of, sequencer<batch_job>& done, std::shared_ptr<slab_pool> pool,
                    bool with_content)
-      : run_(of),
-        done_(done),
-        pool_(std::move(pool)),
-        with_content_(with_content),
-        compact_(of.facts.batched && of.settings.policy.options().compact),
-        compaction_(of, *this, done.capacity()) {}
+      : run_(of), done_(done), pool_(std::move(pool)), with_content_(with_content) {}
 
-  /// Makes room for the samples of a batch. `moved`: of the epoch's samples, by the batches before, where
-  /// that is known.
-  void begin(batch_job& j, std::optional<std::uint64_t> moved);
+  /// Makes room for the samples of a batch.
+  void begin(batch_job& j);
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
   /// What follows runs stages, so it needs a thread with a slot: a consumer that drops its batches, or that
   /// opens one which workers have ended before it is done with that, has none.
@@ -46,8 +36,6 @@ class batch_completion {
   void make(batch_job& j) noexcept;
 
  private:
-  friend class compaction;
-  void end(batch_job& j) noexcept;
   void finish(batch_job& j) noexcept;
   bool deliverable(const batch_job& j) const noexcept;
   bool judge(batch_job& j);
@@ -62,8 +50,7 @@ class batch_completion {
   pipeline_run& run_;
   sequencer<batch_job>& done_;
   const std::shared_ptr<slab_pool> pool_;
-  const bool with_content_, compact_;
-  compaction compaction_;
+  const bool with_content_;
 };
 
 }  // namespace wick::detail

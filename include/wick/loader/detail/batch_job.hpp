@@ -21,11 +21,10 @@ namespace wick::inline v0_1::detail {
 
 /// Where a batch is on its way.
 enum class batch_state : unsigned char {
-  making,        ///< its samples run
-  remaking,      ///< they run again: one that failed had said what shape they have
-  lost,          ///< it fails, as soon as all of them have ended
-  past_the_end,  ///< no sample is left for it: batches before it have taken them
-  whole,         ///< its columns are: what leaves is made of them by the consumer
+  making,    ///< its samples run
+  remaking,  ///< they run again: one that failed had said what shape they have
+  lost,      ///< it fails, as soon as all of them have ended
+  whole,     ///< its columns are: what leaves is made of them by the consumer
 };
 
 class pipeline_run;
@@ -66,22 +65,11 @@ struct alignas(64) batch_job {
   std::unique_ptr<activity_table> under_way;  // what suspends: samples by slot, behind them the batch itself
   std::mutex mutex;                           // of what follows, until all samples have ended
   std::vector<failure> failures;
-  /// What happened in a slot: its last failure (its place in `failures`), and the position whose sample was
-  /// moved there by compaction.
-  struct slot_history {
-    static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
-    std::uint32_t last_failure = failure::none;
-    std::uint64_t filled_from = nowhere;
-  };
-  std::vector<slot_history> history;       // by slot; empty as long as nothing has failed
-  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
-  std::vector<std::size_t> gaps;           // slots without a sample
+  std::vector<std::uint32_t> last_failures;  // by slot: in `failures`; empty as long as nothing has failed
+  std::atomic<bool> others_failed{false};    // some of `failures` are of samples that were to go into others
+  std::vector<std::size_t> gaps;             // slots without a sample
   batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
-
-  // Of compaction: how many samples were moved in the epoch up to here.
-  std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
-  std::uint64_t moved = 0;
 
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
@@ -114,8 +102,8 @@ struct alignas(64) batch_job {
     const bool skipped = f.action == error_action::skip;
     try {
       if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
-      if (f.slot != failure::whole_batch && history.size() < count)
-        history.resize(static_cast<std::size_t>(count));
+      if (f.slot != failure::whole_batch && last_failures.size() < count)
+        last_failures.resize(static_cast<std::size_t>(count), failure::none);
       if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
     } catch (...) {
       state = batch_state::lost;
@@ -126,7 +114,7 @@ struct alignas(64) batch_job {
     if (f.action == error_action::fail) state = batch_state::lost;
     if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
     failures.push_back(std::move(f));
-    link(failures.size() - 1);
+    link(static_cast<std::uint32_t>(failures.size() - 1));
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
   void lose(failure f) noexcept {
@@ -149,14 +137,9 @@ struct alignas(64) batch_job {
   }
   /// Of the failures of a slot, the last; then the one before one. Null where there is none.
   const failure* last_failure(std::uint64_t slot) const noexcept {
-    return slot < history.size() ? failure_at(history[static_cast<std::size_t>(slot)].last_failure) : nullptr;
+    return slot < last_failures.size() ? failure_at(last_failures[static_cast<std::size_t>(slot)]) : nullptr;
   }
   const failure* failure_before(const failure& f) const noexcept { return failure_at(f.before); }
-  /// Some were taken out of `failures`.
-  void link_anew() noexcept {
-    for (slot_history& h : history) h.last_failure = failure::none;
-    for (std::size_t i = 0; i < failures.size(); ++i) link(i);
-  }
   /// Whether this sample of the source was to go into the one at `position`, has failed, and must not be
   /// drawn there again. For the making of that one.
   bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
@@ -170,7 +153,7 @@ struct alignas(64) batch_job {
   void forget() noexcept {
     failures.clear();
     gaps.clear();
-    history.clear();
+    last_failures.clear();
     unlisted.reset();
     others_failed.store(false, std::memory_order_relaxed);
     state = batch_state::making;
@@ -179,11 +162,10 @@ struct alignas(64) batch_job {
   }
 
  private:
-  void link(std::size_t i) noexcept {
+  void link(std::uint32_t i) noexcept {
     failure& f = failures[i];
-    if (f.slot >= history.size()) return;
-    f.before =
-        std::exchange(history[static_cast<std::size_t>(f.slot)].last_failure, static_cast<std::uint32_t>(i));
+    if (f.slot < last_failures.size())
+      f.before = std::exchange(last_failures[static_cast<std::size_t>(f.slot)], i);
   }
   const failure* failure_at(std::uint32_t i) const noexcept {
     return i == failure::none ? nullptr : &failures[i];

@@ -58,8 +58,6 @@ class erased_plan {
   /// Of an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
-  /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
-  std::uint64_t ordered() const noexcept { return ordered_; }
   /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that a rank has of a batch.
@@ -85,7 +83,7 @@ class erased_plan {
                                    random_stream& stream) const = 0;
 
  protected:
-  std::uint64_t positions_ = 0, batches_ = 0, ordered_ = 0, batch_size_ = 0;
+  std::uint64_t positions_ = 0, batches_ = 0, batch_size_ = 0;
   std::size_t slots_ = 0;
 };
 

@@ -142,7 +142,6 @@ class loader_core {
   const erased_plan& plan() const noexcept { return scheduler_.plan(); }
   void begin(std::uint64_t e, bool outruns);
   void seek();
-  static bool ends(std::uint64_t batch, std::uint64_t moved, const erased_plan& by) noexcept;
   bool begun();
   bool at_end();
   [[noreturn]] void refuse_outrun() const;

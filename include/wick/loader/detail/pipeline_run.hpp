@@ -116,20 +116,6 @@ class pipeline_run {
     j.fail_whole(static_cast<std::uint32_t>(facts.batching), std::current_exception());
   }
 
-  // ---- compaction ----
-
-  /// Positions from here on have been moved to where others failed, as far as that is known by now. Their own
-  /// batches leave them out, so that they need not be run there.
-  std::uint64_t moved_from(const batch_job& j) const noexcept {
-    const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
-    if (count == 0 || seen >> 32 != j.pass) return everything;
-    return plan->ordered() - std::min(count, plan->ordered());
-  }
-  void note_moved(const batch_job& j, std::uint64_t moved) noexcept {
-    moved_.store(std::uint64_t{j.pass} << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF),
-                 std::memory_order_relaxed);
-  }
-
   run_settings& settings;
   erased_pipeline& pipeline;
   const pipeline_facts& facts;
@@ -138,10 +124,6 @@ class pipeline_run {
   draw_notes* const notes;
   stage_clocks clocks;
   owned<stop_source> stop = make_owned<stop_source>();
-
- private:
-  static constexpr std::uint64_t everything = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 };
 
 }  // namespace wick::detail

@@ -29,10 +29,9 @@ namespace wick::inline v0_1::detail {
 /// waits for done(), and then calls make(): all on one thread, or in one coroutine.
 class replayed_batch {
  public:
-  /// Which batch; without batch() `number` is a position. `moved`: of the epoch's samples, by the batches
-  /// before (compaction).
+  /// Which batch; without batch() `number` is a position.
   struct which {
-    std::uint64_t epoch = 0, number = 0, moved = 0;
+    std::uint64_t epoch = 0, number = 0;
   };
   /// \param plan  of the run
   /// \throws wick::error when there is no such batch, or rank

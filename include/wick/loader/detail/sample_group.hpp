@@ -57,10 +57,10 @@ class sample_group {
       records.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
       if (!good) {
         const bool filtered = std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end();
-        records.drops.add({.filtered = filtered ? 1u : 0u, .failed = filtered ? 0u : 1u}, 0, false);
+        records.drops.add({.filtered = filtered ? 1u : 0u, .failed = filtered ? 0u : 1u}, 0);
         continue;
       }
-      records.drops.add({}, 1, true);
+      records.drops.add({}, 1);
       records.report.took(1);
       return slot;
     }

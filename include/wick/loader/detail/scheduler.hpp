@@ -59,9 +59,9 @@ class scheduler {
   void look(std::uint64_t sequence, hang_scene& out);
   std::uint64_t taken() const noexcept { return done_.taken(); }
 
-  /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is the next batch anyway, nothing is lost. Not on a worker unless leaves_for() is false.
-  void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved);
+  /// Batches come from (epoch, number) on. If that is the next batch anyway, nothing is lost. Not on a worker
+  /// unless leaves_for() is false.
+  void seek(std::uint64_t epoch, std::uint64_t number);
   /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
   bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
     return started_ && (left_ || !comes_next(epoch, number));
@@ -181,9 +181,8 @@ class scheduler {
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;                  // what batches are opened of
-  std::uint64_t to_open_ = 0;               // of the epoch asked for, when the next is not begun ahead
-  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
+  std::uint32_t pass_ = 0;     // what batches are opened of
+  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<batch_job> done_;

@@ -19,7 +19,6 @@ namespace wick::inline v0_1::detail {
 struct standing {
   std::optional<std::uint64_t> epoch;  ///< under way, or at its end
   std::uint64_t left = 0;              ///< batches of it
-  moved_samples moved;                 ///< of it, with compaction
   sample_group group;                  ///< of it, without batch()
   data_round round;                    ///< refresh()es
   owned<const loader_state> loaded;    ///< and not yet resumed from: the rest says where the loader was
@@ -44,14 +43,10 @@ struct standing {
       to.epoch = loaded->epoch;
       to.batch = loaded->batch;
       to.sample = loaded->sample;
-      to.moved = loaded->moved;
     } else if (epoch) {
       to.epoch = *epoch;
       to.batch = number(by);
-      if (batched)
-        to.moved = moved.now();
-      else
-        group.write(to);
+      if (!batched) group.write(to);
     }
   }
 
@@ -61,7 +56,6 @@ struct standing {
     loaded.reset();
     epoch = e;
     left = by.batches() - (from ? from->batch : 0);
-    moved.begin(from ? from->moved : 0);
     group.begin(from ? from->sample : 0);
     round.begin(e);
     sought = false;
@@ -73,7 +67,6 @@ struct standing {
   /// Before the data change: nothing of the epoch is left.
   void end_epoch() noexcept {
     left = 0;
-    moved.begin(0);
     group.begin(0);
     sought = true;
   }

@@ -47,7 +47,6 @@ class typed_plan final : public erased_plan {
   explicit typed_plan(epoch_plan<Path> plan) : plan_(std::move(plan)) {
     positions_ = plan_.positions();
     batches_ = plan_.batches();
-    ordered_ = plan_.ordered();
     batch_size_ = plan_.batch_size();
     slots_ = plan_.slots();
   }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <wick/loader/impl/batch_completion.ipp>
-#include <wick/loader/impl/compaction.ipp>
 #include <wick/loader/impl/delivery.ipp>
 #include <wick/loader/impl/draw_notes.ipp>
 #include <wick/loader/impl/loader_core.ipp>

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <optional>
 #include <utility>
 
 #include <wick/async/executor.hpp>
@@ -22,11 +21,9 @@
 
 namespace wick::inline v0_1::detail {
 
-void batch_completion::begin(batch_job& j, std::optional<std::uint64_t> moved) {
+void batch_completion::begin(batch_job& j) {
   j.forget();
   j.opened = now_ticks();
-  j.moved = moved.value_or(0);
-  j.moved_before = moved || j.number != 0 ? moved : std::uint64_t{0};
   run_.pipeline.begin(j, pool_);
 }
 
@@ -37,10 +34,10 @@ void batch_completion::run(batch_job& j) noexcept {
     } catch (...) {  // here, then, in a slot that helpers have
       const executor::helper slot(run_.on);
       if (run_.facts.batched) run_.lose(j);
-      return end(j);
+      return finish(j);
     }
   }
-  end(j);
+  finish(j);
 }
 
 void batch_completion::make(batch_job& j) noexcept {
@@ -51,13 +48,6 @@ void batch_completion::make(batch_job& j) noexcept {
   } catch (...) {
     run_.lose(j);
   }
-}
-
-void batch_completion::end(batch_job& j) noexcept {
-  if (compact_)
-    compaction_.enter(j);
-  else
-    finish(j);
 }
 
 detached batch_completion::run_on_worker(batch_completion* self, batch_job* j) {
@@ -78,9 +68,7 @@ void batch_completion::finish(batch_job& j) noexcept {
 
 bool batch_completion::deliverable(const batch_job& j) const noexcept {
   if (j.cancelled.load(std::memory_order_relaxed)) return false;
-  return !run_.facts.batched ||
-         (j.state != batch_state::lost &&
-          j.state != batch_state::past_the_end);  // without batch() each sample is on its own
+  return !run_.facts.batched || j.state != batch_state::lost;  // without batch() each sample is on its own
 }
 
 /// Whether its samples have to be made again: one that failed had said what shape they have.

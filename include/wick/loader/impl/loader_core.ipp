@@ -113,7 +113,7 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
 /// What it has not done when it throws it does the next time.
 void loader_core::seek() {
   stands_.sought = false;
-  if (stands_.left != 0) scheduler_.seek(*stands_.epoch, stands_.number(plan()), stands_.moved.now());
+  if (stands_.left != 0) scheduler_.seek(*stands_.epoch, stands_.number(plan()));
   stands_.sought = true;
 }
 
@@ -225,18 +225,16 @@ bool loader_core::deliver(batch_job& j) {
 }
 
 /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
-/// \returns false when it has no samples: those of an epoch's end may have been moved to earlier batches
+/// \returns false when it has no samples
 bool loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
   tell_in_order(j, settings_, plan(), told_);
-  const bool logged = records_.deliveries && !ends(j.number, stands_.moved.now(), plan());
-  stands_.moved.add(j.number, j.moved);
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
-  left_out_counts out = left_out_of(j, told_);
+  const left_out_counts out = left_out_of(j, told_);
   std::optional<delivered_batch> line;
-  if (logged) line = delivery_of(j, scheduler_, told_);
+  if (records_.deliveries) line = delivery_of(j, scheduler_, told_);
   const bool there = take(j);
   taken.release();
   try {
@@ -253,8 +251,7 @@ bool loader_core::deliver_batch(batch_job& j) {
       return f.entry.action == error_action::fail;
     });
     const bool quiet = !there && thrown == told_.end();
-    if (quiet && settings_.facts().drop_last) out.cut = count - std::min(count, out.filtered + out.failed);
-    records_.drops.add(out, there ? print.samples : quiet ? 0 : 1, !quiet);
+    records_.drops.add(out, there ? print.samples : quiet ? 0 : 1);
     if (quiet) return false;
     if (!there) throw to_exception(*thrown);
     records_.report.took(print.samples);
@@ -270,7 +267,7 @@ bool loader_core::deliver_batch(batch_job& j) {
 
 /// Before the consumer has the batch, if there is one.
 void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
-  b.batches = ends(b.batch + 1, stands_.moved.now(), plan()) ? b.batch + 1 : batches();
+  b.batches = batches();
   if (!there) b.samples = b.replaced = b.order_hash = b.samples_hash = 0;
   const shard_stage& share = settings_.facts().shard;
   delivery_start whose;
@@ -357,14 +354,8 @@ owned<replayed_batch> loader_core::begin_replay(std::uint64_t epoch, std::uint64
   scheduler_.size().require_same();
   require_epoch("replay", epoch);
   stands_.round.require(epoch, stands_.loaded ? std::nullopt : stands_.epoch);
-  replayed_batch::which what{epoch, number, 0};
-  if (settings_.facts().batched && settings_.policy.options().compact) {
-    const bool under_way = !stands_.loaded && epoch == stands_.epoch;
-    const std::optional<std::uint64_t> moved = under_way ? stands_.moved.before(number) : std::nullopt;
-    if (!moved) refuse_replay_of_compacted(epoch, number);
-    what.moved = *moved;
-  }
-  auto out = make_owned<replayed_batch>(settings_, plan(), what, options, with_notes);
+  auto out = make_owned<replayed_batch>(settings_, plan(), replayed_batch::which{epoch, number}, options,
+                                        with_notes);
   out->start();
   return out;
 }

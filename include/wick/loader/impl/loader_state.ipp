@@ -31,11 +31,6 @@ pipeline_identity loader_core::identity() const {
           *stages_, is.batched ? 0 : is.shard.rank};
 }
 
-/// No batch of its epoch is left: what is behind stands in the gaps before.
-bool loader_core::ends(std::uint64_t batch, std::uint64_t moved, const erased_plan& by) noexcept {
-  return batch == by.batches() || (moved != 0 && batch * by.batch_size() + moved >= by.ordered());
-}
-
 std::vector<std::byte> loader_core::state() const {
   loader_state s;
   s.of = identity();
@@ -43,7 +38,7 @@ std::vector<std::byte> loader_core::state() const {
   records_.account.write(s);
   if (edits_.any()) edits_.journal()->write(s);
   stands_.write(s, plan(), settings_.facts().batched);
-  if (ends(s.batch, s.moved, plan())) s.begin_next_epoch();
+  if (s.batch == plan().batches()) s.begin_next_epoch();
   return s.to_bytes();
 }
 
@@ -55,7 +50,7 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   next_plan by = edits_.plan_for(s.epoch);
   const erased_plan& then = by ? *by.plan : plan();
   require_stands(s, then);
-  if (ends(s.batch, s.moved, then))
+  if (s.batch == then.batches())
     s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
   auto loaded = make_owned<const loader_state>(std::move(s));
   if (exchanges_ && stands_.left == 0) look_at_data();
@@ -68,16 +63,9 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
 
 /// \throws wick::error when the state stands where this loader's epoch has no batch
 void loader_core::require_stands(const loader_state& s, const erased_plan& by) const {
-  if (s.batch > by.batches() || s.moved > by.ordered() ||
-      (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
-    throw error("load_state: the state stands at batch " + std::to_string(s.batch) + ", with " +
-                std::to_string(s.moved) + " samples moved, in an epoch of " + std::to_string(by.batches()) +
-                " batches; it was not written by wick");
-  }
-  if (s.moved != 0 && !settings_.policy.options().compact) {
-    throw error("load_state: " + std::to_string(s.moved) +
-                " samples of the rest of its epoch were delivered already, in the place of others; set "
-                "error_options::compact as it was when the state was written, or begin the next epoch");
+  if (s.batch > by.batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
+    throw error("load_state: the state is at batch " + std::to_string(s.batch) + " of an epoch of " +
+                std::to_string(by.batches()) + " batches; it was not written by wick");
   }
 }
 

@@ -56,7 +56,6 @@ void mixture_edits::go_by(next_plan next) noexcept {
 void mixture_edits::add(mixture_edit e, place next, std::uint64_t epoch) {
   erased_mix& mix = *settings_.pipeline->mix();
   require_reached(e);
-  if (e.epoch == next.epoch && next.batch != 0 && settings_.policy.options().compact) refuse_when_compact();
   require_place();
   scheduler_.stop_preparing();
   mix.edit(e.epoch, e.batch * scheduler_.plan().batch_size(), e.weights);

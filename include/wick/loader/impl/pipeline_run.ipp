@@ -91,24 +91,6 @@ void run_settings::check() const {
                 " samples are not to be tried, and no option says what takes their place; set "
                 "loader_options::on_error to on_error(on_error::skip) or on_error(on_error::replace)");
   }
-  if (!policy.options().compact) return;
-  if (!policy.ever(error_action::skip) && !is.filters)
-    throw error("on_error: compact is for on_error::skip and filter(); fail and replace leave no gaps");
-  if (is.grouped) {
-    throw error(
-        "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
-        "leave it out, or use on_error::replace, which draws one of the same length");
-  }
-  if (is.shard.world > 1) {
-    throw error("on_error: compact with " + std::to_string(is.shard.world) +
-                " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
-                "know; use on_error::replace, which keeps batches full and equal on every rank");
-  }
-  if (is.pad_last) {
-    throw error(
-        "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
-        "be padded by what is not known in advance; use on_error::replace, or leave one of the two out");
-  }
 }
 
 pipeline_run::pipeline_run(run_settings& of, const erased_plan& by, draw_notes* to, bool counts)
@@ -171,13 +153,8 @@ failure pipeline_run::standing_at(const batch_job& j, std::uint64_t slot) const 
   failure out;
   out.slot = slot;
   out.position = j.first + slot;
-  if (slot < j.history.size()) {
-    const std::uint64_t from = j.history[static_cast<std::size_t>(slot)].filled_from;
-    if (from != batch_job::slot_history::nowhere) out.position = from;
-  }
   const failure* last = j.last_failure(slot);
-  while (last != nullptr && (last->position != out.position || last->of_other()))
-    last = j.failure_before(*last);
+  while (last != nullptr && last->of_other()) last = j.failure_before(*last);
   if (last == nullptr)
     out.index = plan->index(j, out.position);
   else

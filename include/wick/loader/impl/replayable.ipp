@@ -51,11 +51,4 @@ void data_round::require(std::uint64_t epoch, std::optional<std::uint64_t> under
                 std::to_string(first) + " on can be made again");
 }
 
-void refuse_replay_of_compacted(std::uint64_t epoch, std::uint64_t batch) {
-  refuse_replay("batch " + std::to_string(batch) + " of epoch " + std::to_string(epoch) +
-                ": with error_options::compact it depends on all failures of the epoch before it, which are "
-                "known in the epoch under way only, from where it was begun or resumed up to the batch that "
-                "comes next; use on_error::replace, which draws by the position alone");
-}
-
 }  // namespace wick::detail

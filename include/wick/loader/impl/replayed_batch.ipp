@@ -60,7 +60,7 @@ void replayed_batch::start() {
     j.first = mine.first;
     j.count = mine.count;
   }
-  completion_.begin(j, what_.moved);
+  completion_.begin(j);
   std::uint64_t lanes = run_.on.workers();
   if (run_.facts.samples_suspend) lanes = 2 * lanes + run_.on.io().threads();
   lanes = std::min(lanes, j.count);
@@ -86,8 +86,7 @@ void replayed_batch::throw_missing() const {
   if (!batched && !told.empty()) throw to_exception(told.back());
   const std::string where = " of epoch " + std::to_string(what_.epoch);
   if (batched) {
-    refuse_replay("batch " + std::to_string(what_.number) + where +
-                  " has no sample: they stand where others were left out (error_options::compact)");
+    refuse_replay("batch " + std::to_string(what_.number) + where + " has no sample");
   }
   refuse_replay(settings_.printable_key(plan().index(*job_, job_->first)) + ", position " +
                 std::to_string(what_.number) + where + ", was left out by filter()");
@@ -102,7 +101,6 @@ receipt replayed_batch::written() {
   out.epoch = what_.epoch;
   out.batch = what_.number;
   receipt_writer writer(out, *notes_, settings_.stage_names, run_.facts.batching, settings_.names);
-  if (j.state == batch_state::past_the_end) return out;
   std::uint64_t row = 0;
   for (std::uint64_t slot = 0; slot < j.count; ++slot) {
     if (std::binary_search(j.gaps.begin(), j.gaps.end(), slot)) continue;

@@ -21,14 +21,7 @@
 namespace wick::inline v0_1::detail {
 
 void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
-  const std::uint64_t first = j.first + from, moved_from = run_.moved_from(j);
-  std::uint64_t own = moved_from - std::min(first, moved_from);
-  if (own >= count) own = count;
-  if (own != 0) run_.facts.samples_suspend ? begin_all(j, from, own) : run_all(j, from, own);
-  if (own == count) return;  // the batch may be gone
-  // The rest stands elsewhere by now, and its slots are left out.
-  owner_.give_tokens(count - own);
-  owner_.finish_some(j, count - own);
+  run_.facts.samples_suspend ? begin_all(j, from, count) : run_all(j, from, count);
 }
 
 void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {

@@ -123,7 +123,7 @@ queue_depths scheduler::depths() noexcept {
   return out;
 }
 
-void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
+void scheduler::seek(std::uint64_t epoch, std::uint64_t number) {
   if (left_ || !comes_next(epoch, number)) {
     // Another epoch than the foreseen one. A loop that repeats an epoch does so the next time, too.
     if (started_) {
@@ -133,7 +133,6 @@ void scheduler::seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t mo
     }
     next_out_ = next_in_ = {epoch, number};
     ++pass_;
-    moved_ = moved;
     started_ = true;
   }
   current_epoch_ = epoch;
@@ -209,9 +208,9 @@ void scheduler::open(batch_job& j, std::uint64_t sequence) {
   j.epoch = next_in_.epoch;
   if (j.number == 0) ++pass_;
   j.pass = pass_;
-  completion_.begin(j, moved_);
+  completion_.begin(j);
   if (j.under_way) j.under_way->make_room(static_cast<std::size_t>(j.count) + 1);
-  moved_.reset();                                              // nothing is thrown from here on
+  // From here on nothing is thrown.
   j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
   j.offer();
   finish_some(j, 1);

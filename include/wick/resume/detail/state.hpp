@@ -38,8 +38,7 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version =
-      5;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter; 4: no edits
+  static constexpr std::uint32_t version = 6;  // of what wick wrote before: 1 to 5
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -49,7 +48,6 @@ struct loader_state {
   std::uint64_t failures = 0;  ///< in the failure log of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
-  std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
   std::uint64_t rounds = 0;    ///< how often loader.refresh() updated the data
   std::uint64_t edits = 0;     ///< of the mixture, by loader.set_mix_weights()

@@ -366,12 +366,6 @@ void mixture_journal::require_same(const loader_state& s) const {
   }
 }
 
-void refuse_when_compact() {
-  throw error(
-      "set_mix_weights: with error_options::compact samples of this epoch's end may stand in the batches "
-      "before; edit the next epoch, with .at_epoch");
-}
-
 void refuse_journal_file() {
   throw error(
       "loader: .journal_file is given, and there is no mixture that can be edited: a mix() with batch(n) and "

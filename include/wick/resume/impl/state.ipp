@@ -19,7 +19,7 @@ namespace wick::inline v0_1::detail {
 
 void loader_state::begin_next_epoch() noexcept {
   ++epoch;
-  batch = sample = moved = epoch_failures = 0;
+  batch = sample = epoch_failures = 0;
 }
 
 void state_writer::text(std::string_view t) {
@@ -124,7 +124,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   const std::uint64_t share = of.batched ? 1 : of.rank == 0 ? 0 : of.rank + 1;
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, share, epoch, batch, sample, failures, counted_failures,
-        epoch_failures, consecutive_failures, moved, rounds, filtered, edits, journal}) {
+        epoch_failures, consecutive_failures, rounds, filtered, edits, journal}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -177,7 +177,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   std::uint64_t share = 0;
   for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &share, &s.epoch, &s.batch,
                            &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
-                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered, &s.edits, &s.journal}) {
+                           &s.consecutive_failures, &s.rounds, &s.filtered, &s.edits, &s.journal}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = share == 1;

@@ -111,8 +111,6 @@ class epoch_plan {
   /// Of an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
-  /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
-  std::uint64_t ordered() const noexcept { return ordered_; }
   /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
