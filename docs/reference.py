@@ -113,7 +113,7 @@ ROOMS = {
         "The loader",
         "What a training program holds: it runs a pipeline on threads of its own or on an [executor](async.md#executor) that is shared, "
         "and gives batches in order, epoch after epoch.",
-        ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture", "replaying", "hanging"],
+        ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture", "seek", "hanging"],
     ),
     "failures": (
         "Bad samples",

@@ -16,7 +16,6 @@
 #include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
-#include <wick/loader/receipt.hpp>
 #include <wick/sampling/order.hpp>
 
 using namespace wick_test;
@@ -115,23 +114,4 @@ TEST_CASE("a loader is left, refreshed and planned again while a worker prepares
       if (round % 3 == 0) l.refresh();
     }
   }
-}
-
-TEST_CASE("a batch of another rank is made again without grouping the samples again") {
-  const texts source{{240}};
-  const auto make = [&](std::uint64_t rank) {
-    return source | wick::shuffle() | wick::bucket({.tokens = 40}) | wick::shard(rank, 2) |
-           wick::array_batch(8);
-  };
-  wick::loader l(make(0), {.seed = 1, .workers = 2});
-  wick::loader other(make(1), {.seed = 1, .workers = 2});
-  const batches of_other = targets_of(other, 1);
-  l.epoch(1);
-  const std::uint64_t asked = *source.lengths;
-  for (std::uint64_t b = 0; b < l.batches(); ++b) {
-    const auto again = l.replay(1, b, {.rank = 1});
-    const std::int64_t* const t = again.target.as<std::int64_t>();
-    CHECK(of_other[b] == batches::value_type(t, t + again.target.extents()[0]));
-  }
-  CHECK(*source.lengths == asked);
 }

@@ -277,20 +277,6 @@ TEST_CASE("a batch of the model has the samples that came, of a rank its part") 
   CHECK(l.report().load.model.batch == 16);
 }
 
-TEST_CASE("batches that are made again are no work of other loaders, nor time of taking") {
-  wick::loader l(numbers{100} | wick::map("toil", toil) | wick::array_batch(10), {.workers = 2});
-  l.epoch(0);
-  const auto begun = clock_type::now();
-  while (l.next()) {
-    for (std::uint64_t b = 0; b < 3; ++b) l.replay(0, b);
-  }
-  const double all = seconds_since(begun);
-  const wick::report r = l.report();
-  CHECK(r.others == 0);
-  CHECK(r.samples == 100);
-  CHECK(r.taking < 0.9 * all);  // three quarters of the batches were made again
-}
-
 TEST_CASE("each cause of waiting has its own time, also of samples that fail in the end") {
   struct stages {
     static wick::task<cell> sleep(cell c, wick::context& context) {

@@ -59,7 +59,7 @@ PLANTED = [
     ("the last batch is lost", PLAN, "if (pad_last) positions_ = batches_ * batch_size_;", "if (batches_ > 1) --batches_;"),
     ("a rank's share begins one late", GROUPS, "const std::uint64_t from = count * shard.rank / shard.world;", "const std::uint64_t from = std::min(count, count * shard.rank / shard.world + (shard.rank != 0 ? 1 : 0));"),
     ("what pads the last batch is one on", PLAN, "out[i] %= ordered_;", "out[i] = out[i] >= ordered_ ? (out[i] + 1) % ordered_ : out[i];"),
-    ("random numbers are those of the index", CONTEXT, "random_stream(where.seed ^ where.drawn, where.epoch, where.position, stage)", "random_stream(where.seed ^ where.drawn, where.epoch, where.index, stage)"),
+    ("random numbers are those of the index", CONTEXT, "random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_)", "random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.index, stage_)"),
     ("an epoch that was prepared has the order of the one before", ORDERS, "prepared_ = expected_->order(seed_, expected_epoch_);", "prepared_ = expected_->order(seed_, expected_epoch_ - 1);"),
     ("a resume begins one batch late", STANDING, "left = by.batches() - (from ? from->batch : 0);", "left = by.batches() - (from && from->batch + 1 < by.batches() ? from->batch + 1 : 0);"),
     ("a gap is closed by one sample too few", COLUMN, "(to - from) * stride_);", "(to - from - 1) * stride_);"),

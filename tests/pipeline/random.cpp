@@ -234,13 +234,3 @@ TEST_CASE("a stream draws at compile time what it draws at run time") {
   s.uniform();
   CHECK(s.below(1000) == drawn);
 }
-
-TEST_CASE("a stream knows how many numbers it has given") {
-  wick::random_stream stream(1, 2, 3, 4);
-  for (std::uint64_t n = 0; n < 100; ++n) {
-    REQUIRE(stream.drawn() == n);
-    stream();
-  }
-  stream.uniform();
-  CHECK(stream.drawn() == 102);
-}

@@ -89,12 +89,14 @@ class Epochs(unittest.TestCase):
         with self.assertRaisesRegex(wick_bridge.Error, "4294967295"):
             noise().epoch(1 << 32)
 
-    def test_replay(self):
+    def test_seek(self):
         loader = noise(seed=3)
         batches = list(loader.epoch(2))
-        self.assertEqual(raw([loader.replay(2, 4)]), raw([batches[4]]))
-        with self.assertRaises(wick_bridge.Error):
-            loader.replay(2, 10)
+        loader.seek(2, 4)
+        self.assertEqual(loader.current_epoch, 2)
+        self.assertEqual(raw(loader), raw(batches[4:]))
+        with self.assertRaisesRegex(wick_bridge.Error, "the epoch has 10 batches"):
+            loader.seek(2, 10)
 
     def test_fingerprint(self):
         loader, other = noise(seed=3, workers=1), noise(seed=3, workers=3)
@@ -297,7 +299,7 @@ class Threads(unittest.TestCase):
         taker.start()
         waiting.wait()
         calls = [loader.report, loader.state, loader.state_dict, loader.stop_trace, lambda: loader.failures]
-        calls += [lambda: loader.fingerprint(0), lambda: loader.write_quarantine("/nowhere"), lambda: loader.replay(0, 0)]
+        calls += [lambda: loader.fingerprint(0), lambda: loader.write_quarantine("/nowhere"), lambda: loader.seek(0, 0)]
         calls += [lambda: loader.trace("/nowhere/at/all"), lambda: loader.current_epoch, lambda: len(batches)]
         calls += [lambda: loader.epoch(1), lambda: iter(loader)]
         try:

@@ -26,7 +26,6 @@
 #include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/loader/detail/typed_pipeline.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/loader/receipt.hpp>
 #include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/profile/report.hpp>
@@ -171,24 +170,14 @@ class loader {
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
 
-  /// Makes a batch again, alone: the same bytes, of what the data are now, wherever the run stands, and also
-  /// one that is still to come. The run does not change: order, state, failure log,
-  /// fingerprints and report stay as they are. Without batch() `batch` is a position in the epoch, over all
-  /// ranks, and one sample comes. See the guide replaying. \throws wick::error when there is no such batch,
-  /// or when it was made of data before refresh(); wick::sample_error as next() does, or when the sample was
-  /// left out \throws std::logic_error as next() does
-  Batch replay(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
-    return core().replay(epoch, batch, options);
-  }
-  /// The same for a coroutine.
-  task<Batch> replay_async(std::uint64_t epoch, std::uint64_t batch, replay_options options = {}) {
-    return detail::loader_of<Batch>::replay_async(&core(), epoch, batch, options);
-  }
-  /// The content of a batch: it is made again, and each sample noted with its key, its substitute, the others
-  /// that went into it, and the random numbers that stages drew. Failures are in it, too. \throws as replay()
-  wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options = {}) {
-    return core().receipt(epoch, batch, options);
-  }
+  /// The next batch is batch `batch` of `epoch`, both counted from 0: `train.seek(3, 40); auto b =
+  /// train.next();`, or a loop over epoch(3), which begins there. A second loader and seek() make any batch
+  /// of a training again, with the same bytes, and before batch() with_index() says which samples are in it:
+  /// see the guide seek. Without batch() `batch` is a position in the epoch, over all ranks; the next
+  /// sample is the first one of this rank from there on. Counts of failures for error_options::rate begin
+  /// again. \throws wick::error when the epoch has no such batch, or can't be planned; nothing has changed
+  /// then
+  void seek(std::uint64_t epoch, std::uint64_t batch) { core().seek(epoch, batch); }
 
   /// The number of batches in the epoch, which set_mix_weights() may change. Without batch(): of groups of
   /// samples that only the loader sees.

@@ -85,7 +85,8 @@ class context {
   /// nothing (a cache, a callable), gives it other numbers.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
-      random_ = stream_of(where_, stage_, frozen_);
+      random_ = frozen_ ? random_stream(0, 0, where_.index, stage_)
+                        : random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
       random_stage_ = stage_;
     }
     return random_;
@@ -172,8 +173,6 @@ class context {
   std::uint32_t stage() const noexcept { return stage_; }
   /// What messages call a stage of the pipeline: "crop, the 3rd stage,".
   std::string stage_text(std::uint32_t number) const;
-  /// For the loader: how many numbers the stage that runs has taken from random().
-  std::uint64_t drawn() const noexcept { return random_stage_ == stage_ ? random_.drawn() : 0; }
   /// For the loader: the last stage that asked for random numbers; ~0u while none has.
   std::uint32_t last_drawing() const noexcept { return random_stage_; }
   /// For the loader: from now on random numbers hang on the sample alone, for one that a cache keeps.
@@ -182,11 +181,6 @@ class context {
   /// For a cache on disk: what the sample is made of, as a number.
   void set_origin(std::uint64_t origin) noexcept { origin_ = origin; }
   std::uint64_t origin() const noexcept { return origin_; }
-  /// For receipts: what random() gives there.
-  static random_stream stream_of(const detail::place& where, std::uint32_t stage, bool frozen) noexcept {
-    return frozen ? random_stream(0, 0, where.index, stage)
-                  : random_stream(where.seed ^ where.drawn, where.epoch, where.position, stage);
-  }
   /// For the loader: whether a trace follows this sample.
   bool followed() const noexcept { return followed_; }
   /// For the loader.

@@ -95,8 +95,6 @@ class random_stream {
     counter_[0] += blocks;
     used_ = 4;
   }
-  /// How many numbers of 32 bits were taken so far.
-  constexpr std::uint64_t drawn() const noexcept { return std::uint64_t{4} * counter_[0] + used_ - 4; }
 
  private:
   std::array<std::uint32_t, 2> key_;

@@ -65,15 +65,11 @@ class erased_plan {
   /// How many positions of this rank (about: its equal share) the first `batches` have.
   virtual std::uint64_t passed(std::uint64_t batches) const noexcept = 0;
 
-  /// The same epochs as another rank has them.
-  virtual owned<const erased_plan> for_rank(const shard_stage& shard) const = 0;
   /// For batches of an epoch. Some order stages sort all samples for it.
   virtual std::shared_ptr<const epoch_order> order(std::uint64_t seed, std::uint64_t epoch) const = 0;
   // The following are of the epoch whose order a batch has.
-  /// The positions of a batch that a rank has; by default this one.
+  /// The positions of a batch that this rank has.
   virtual position_range slice(std::uint64_t batch, const batch_job& of) const noexcept = 0;
-  virtual position_range slice(std::uint64_t batch, const batch_job& of,
-                               const shard_stage& rank) const noexcept = 0;
   /// Where in the source a position is, or `count` positions from `first` on.
   virtual std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept = 0;
   virtual void indexes(const batch_job& of, std::uint64_t first, std::uint64_t count,

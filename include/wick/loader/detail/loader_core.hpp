@@ -20,12 +20,9 @@
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/mixture_edits.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
-#include <wick/loader/detail/replayable.hpp>
-#include <wick/loader/detail/replayed_batch.hpp>
 #include <wick/loader/detail/scheduler.hpp>
 #include <wick/loader/detail/standing.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/loader/receipt.hpp>
 #include <wick/profile/detail/hang_watch.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
@@ -66,7 +63,7 @@ class loader_core {
   /// caller holds user() until it has that. \throws wick::cancelled when the check says so, and takes nothing
   bool next(const wait_check* check);
   static task<bool> next_async(loader_core* self);
-  wick::receipt receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options);
+  void seek(std::uint64_t epoch, std::uint64_t batch);
   std::uint64_t batches() const noexcept { return plan().batches(); }
   std::uint64_t samples() const noexcept {
     const pipeline_facts& is = settings_.facts();
@@ -113,22 +110,7 @@ class loader_core {
   std::size_t slot() const noexcept { return slot_; }
   void require_outside(const char* call, const char* instead) { on().require_outside(call, instead); }
 
-  /// A batch that is made again: begun here, and to be waited for.
-  owned<replayed_batch> begin_replay(std::uint64_t epoch, std::uint64_t number, const replay_options& options,
-                                     bool with_notes);
   single_user& user() noexcept { return user_; }
-  /// The report does not count what happens meanwhile as taking batches.
-  class pause {
-   public:
-    explicit pause(loader_core& l);
-    pause(const pause&) = delete;
-    pause& operator=(const pause&) = delete;
-    ~pause();
-
-   private:
-    loader_core& of_;
-    bool under_way_;
-  };
 
  protected:
   /// Moves what is in a finished batch out of it, and drops it again. take(): whether there is a batch.
@@ -141,7 +123,9 @@ class loader_core {
  private:
   const erased_plan& plan() const noexcept { return scheduler_.plan(); }
   void begin(std::uint64_t e, bool outruns);
-  void seek();
+  void seek_batches();
+  /// \throws wick::error for a number that no epoch has
+  static void require_epoch(const char* call, std::uint64_t e);
   bool begun();
   bool at_end();
   [[noreturn]] void refuse_outrun() const;

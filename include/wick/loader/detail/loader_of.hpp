@@ -15,9 +15,7 @@
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/loader_core.hpp>
-#include <wick/loader/detail/replayed_batch.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/loader/receipt.hpp>
 #include <wick/version.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -58,24 +56,6 @@ class loader_of final : public loader_core {
     co_return self->hand_over();
   }
 
-  Batch replay(std::uint64_t epoch, std::uint64_t number, const replay_options& options) {
-    const single_user::hold mine(user(), "replay()");
-    on().require_outside("replay()", "co_await replay_async()");
-    const pause away(*this);  // no step of the training, and no time of taking
-    const owned<replayed_batch> again = begin_replay(epoch, number, options, false);
-    again->done().take();
-    return take_replayed(*again);
-  }
-  static task<Batch> replay_async(loader_of* self, std::uint64_t epoch, std::uint64_t number,
-                                  replay_options options) {
-    const single_user::hold mine(self->user(), "replay_async()");
-    const pause away(*self);
-    const owned<replayed_batch> again = self->begin_replay(epoch, number, options, false);
-    auto* const job = co_await again->done().next(self->on());
-    static_cast<void>(job);
-    co_return self->take_replayed(*again);
-  }
-
   std::optional<Batch> current;  ///< of a range's iterators
 
  private:
@@ -85,13 +65,6 @@ class loader_of final : public loader_core {
   }
 
   std::optional<Batch> hand_over() { return std::exchange(taken_[slot()], std::nullopt); }
-  Batch take_replayed(replayed_batch& again) {
-    std::vector<std::optional<Batch>> out;
-    pipeline_.take(again.make(), out);
-    if (out.empty() || !out.front()) again.throw_missing();
-    pipeline_.deliver(*out.front());
-    return *std::move(out.front());
-  }
 
   bool take(batch_job& j) override {
     pipeline_.take(j, taken_);

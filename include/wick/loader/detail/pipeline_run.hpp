@@ -17,7 +17,6 @@
 #include <wick/failures/detail/quarantine.hpp>
 #include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/draw_notes.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/context.hpp>
@@ -71,9 +70,7 @@ struct run_settings {
 class pipeline_run {
  public:
   /// \param by  lives longer, as the settings do
-  /// \param notes  null where what stages draw is not wanted
-  /// \param counts  reports of other loaders on the executor have the time
-  pipeline_run(run_settings& of, const erased_plan& by, draw_notes* notes = nullptr, bool counts = true);
+  pipeline_run(run_settings& of, const erased_plan& by);
   pipeline_run(const pipeline_run&) = delete;
   pipeline_run& operator=(const pipeline_run&) = delete;
 
@@ -85,10 +82,6 @@ class pipeline_run {
     return {settings.seed, j.epoch, j.first + slot, index};
   }
 
-  /// The stage that runs has ended, and may have drawn something.
-  void note_draws(const context& c) const {
-    if (notes != nullptr) notes->drew(c);
-  }
   /// \throws quarantined_sample
   void refuse_bad(std::uint64_t index) const {
     if (settings.is_bad(index)) throw quarantined_sample();
@@ -121,7 +114,6 @@ class pipeline_run {
   const pipeline_facts& facts;
   executor& on;
   const erased_plan* plan;
-  draw_notes* const notes;
   stage_clocks clocks;
   owned<stop_source> stop = make_owned<stop_source>();
 };

@@ -24,9 +24,7 @@ task<void> run_suspending(pipeline_run* run, batch_job* j, std::uint64_t slot, c
 /// Does about a failure what the rules say, and writes it down. Whether the slot has a sample afterwards;
 /// else it is a gap, or its batch is lost. \throws std::bad_alloc
 task<bool> settle(pipeline_run* run, batch_job* j, context* c, failure f);
-/// Runs a sample for the first time, outside of a run; a failure is settled. Whether the slot has a sample.
-task<bool> run_or_settle(pipeline_run* run, batch_job* j, context* c, failure f);
-/// The same where a failure fails the batch.
+/// Makes a sample again; a failure fails the batch. Whether the slot has a sample.
 task<bool> run_or_fail(pipeline_run* run, batch_job* j, context* c, failure f);
 
 }  // namespace wick::detail

@@ -215,7 +215,6 @@ class stage_path<pipeline<Source, S...>> {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) {
         mark<I>(*clock);
-        j.of->note_draws(c);
       }
       pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
@@ -254,7 +253,6 @@ class stage_path<pipeline<Source, S...>> {
       if (self->on_.this_slot() == executor::none)
         co_await self->on_.schedule();  // a thread of the user's resumed it
       timed.settle();
-      j->of->note_draws(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next(std::move(prepared));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -268,7 +266,6 @@ class stage_path<pipeline<Source, S...>> {
       if (self->on_.this_slot() == executor::none)
         co_await self->on_.schedule();  // a thread of the user's resumed it
       timed.settle();
-      j->of->note_draws(*c);
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
       if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
@@ -350,7 +347,6 @@ class stage_path<pipeline<Source, S...>> {
       mine.clocks[I].worked(1, 0);
       if (const std::size_t bytes = c.take_reserved(); bytes != 0)
         j.of->clocks.reserved(static_cast<std::uint32_t>(I), bytes);
-      j.of->note_draws(c);
       return pass_until<I + 1, End>(std::move(next), c, j);
     }
   }

@@ -8,7 +8,6 @@
 
 #include <wick/base/detail/owned.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
-#include <wick/loader/detail/replayable.hpp>
 #include <wick/loader/detail/sample_group.hpp>
 #include <wick/resume/detail/state.hpp>
 #include <wick/resume/mixture.hpp>
@@ -20,7 +19,7 @@ struct standing {
   std::optional<std::uint64_t> epoch;  ///< under way, or at its end
   std::uint64_t left = 0;              ///< batches of it
   sample_group group;                  ///< of it, without batch()
-  data_round round;                    ///< refresh()es
+  std::uint64_t rounds = 0;            ///< refresh()es in this training
   owned<const loader_state> loaded;    ///< and not yet resumed from: the rest says where the loader was
   bool sought = true;                  ///< the scheduler opens the batches that come next
 
@@ -38,7 +37,7 @@ struct standing {
     return {*epoch, number(by)};
   }
   void write(loader_state& to, const erased_plan& by, bool batched) const noexcept {
-    to.rounds = round.count;
+    to.rounds = rounds;
     if (loaded) {
       to.epoch = loaded->epoch;
       to.batch = loaded->batch;
@@ -57,12 +56,11 @@ struct standing {
     epoch = e;
     left = by.batches() - (from ? from->batch : 0);
     group.begin(from ? from->sample : 0);
-    round.begin(e);
     sought = false;
   }
   void load(owned<const loader_state> s) noexcept {
     loaded = std::move(s);
-    round.go_on(loaded->rounds, loaded->epoch);
+    rounds = loaded->rounds;
   }
   /// Before the data change: nothing of the epoch is left.
   void end_epoch() noexcept {

@@ -56,18 +56,11 @@ class typed_plan final : public erased_plan {
   }
 
   std::uint64_t passed(std::uint64_t batches) const noexcept override { return plan_.passed(batches); }
-  owned<const erased_plan> for_rank(const shard_stage& shard) const override {
-    return owned<const erased_plan>(new typed_plan(epoch_plan<Path>(plan_, shard)));
-  }
   std::shared_ptr<const epoch_order> order(std::uint64_t seed, std::uint64_t epoch) const override {
     return std::make_shared<const typed_order>(plan_.order(seed, epoch));
   }
   position_range slice(std::uint64_t batch, const batch_job& of) const noexcept override {
     return plan_.slice(batch, order_of(of));
-  }
-  position_range slice(std::uint64_t batch, const batch_job& of,
-                       const shard_stage& rank) const noexcept override {
-    return plan_.slice(batch, order_of(of), rank);
   }
   std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept override {
     return plan_.index(order_of(of), position);

@@ -4,14 +4,10 @@
 
 #include <wick/loader/impl/batch_completion.ipp>
 #include <wick/loader/impl/delivery.ipp>
-#include <wick/loader/impl/draw_notes.ipp>
 #include <wick/loader/impl/loader_core.ipp>
 #include <wick/loader/impl/loader_state.ipp>
 #include <wick/loader/impl/mixture_edits.ipp>
 #include <wick/loader/impl/pipeline_run.ipp>
-#include <wick/loader/impl/receipt.ipp>
-#include <wick/loader/impl/replayable.ipp>
-#include <wick/loader/impl/replayed_batch.ipp>
 #include <wick/loader/impl/report_recorder.ipp>
 #include <wick/loader/impl/report_trace.ipp>
 #include <wick/loader/impl/retry.ipp>

@@ -155,7 +155,7 @@ detached batch_completion::conclude_async(batch_completion* self, batch_job* j) 
   c.enter(static_cast<std::uint32_t>(self->run_.facts.batching));
   try {
     c.watch(now_ticks());
-    if (j->under_way) j->under_way->begin(j->count, c.doing());  // a replay has none
+    if (j->under_way) j->under_way->begin(j->count, c.doing());
     self->close(*j);
     task<void> rest = self->run_.pipeline.finish_async(j, &c);
     co_await rest;

@@ -57,16 +57,11 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
   edits_.add_all(edits_.open(identity()).open(options.journal_file));
 }
 
-namespace {
-
-/// \throws wick::error for a number that no epoch has
-void require_epoch(const char* call, std::uint64_t e) {
+void loader_core::require_epoch(const char* call, std::uint64_t e) {
   if (e <= last_epoch) return;
   throw error("loader: " + std::string(call) + "(" + std::to_string(static_cast<std::int64_t>(e)) +
               "): epochs are counted from 0 to " + std::to_string(last_epoch));
 }
-
-}  // namespace
 
 void refuse_empty_loader() {
   throw std::logic_error(
@@ -105,13 +100,13 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
   const std::uint64_t number = stands_.number(plan());
   records_.drops.begin(number == 0 && !stands_.group.resumes());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
-    seek();
+    seek_batches();
   else
     scheduler_.leave();  // next() or next_async() waits for the end of what is under way
 }
 
 /// What it has not done when it throws it does the next time.
-void loader_core::seek() {
+void loader_core::seek_batches() {
   stands_.sought = false;
   if (stands_.left != 0) scheduler_.seek(*stands_.epoch, stands_.number(plan()));
   stands_.sought = true;
@@ -131,7 +126,7 @@ bool loader_core::at_end() {
 
 bool loader_core::next(const wait_check* check) {
   if (!begun()) return at_end();
-  if (!stands_.sought) seek();
+  if (!stands_.sought) seek_batches();
   for (;;) {
     if (stands_.group.under_way() && next_in_group()) return true;
     if (stands_.left == 0) return at_end();
@@ -144,7 +139,7 @@ task<bool> loader_core::next_async(loader_core* self) {
   if (!self->stands_.sought) {
     task<void> leaving = self->scheduler_.left_async();
     co_await leaving;
-    self->seek();
+    self->seek_batches();
   }
   for (;;) {
     if (self->stands_.group.under_way() && self->next_in_group()) co_return true;
@@ -343,42 +338,6 @@ void loader_core::look(const batch_job& j) noexcept {
                                              .samples = j.count,
                                              .opened = j.opened,
                                              .published = j.published});
-}
-
-// ---- replaying ----
-
-owned<replayed_batch> loader_core::begin_replay(std::uint64_t epoch, std::uint64_t number,
-                                                const replay_options& options, bool with_notes) {
-  on().require_workers();
-  require_refreshed();
-  scheduler_.size().require_same();
-  require_epoch("replay", epoch);
-  stands_.round.require(epoch, stands_.loaded ? std::nullopt : stands_.epoch);
-  auto out = make_owned<replayed_batch>(settings_, plan(), replayed_batch::which{epoch, number}, options,
-                                        with_notes);
-  out->start();
-  return out;
-}
-
-receipt loader_core::receipt(std::uint64_t epoch, std::uint64_t batch, const replay_options& options) {
-  const single_user::hold mine(user_, "receipt()");
-  on().require_outside("receipt()", "co_await replay_async()");
-  const pause away(*this);  // no step of the training, and no time of taking
-  const owned<replayed_batch> again = begin_replay(epoch, batch, options, true);
-  again->done().take();
-  return again->written();
-}
-
-loader_core::pause::pause(loader_core& l) : of_(l), under_way_(l.stands_.under_way()) {
-  if (under_way_) of_.records_.report.end(of_.subject());
-}
-
-loader_core::pause::~pause() {
-  if (!under_way_) return;
-  try {
-    of_.records_.report.begin(of_.subject());
-  } catch (...) {  // no memory: the report lacks the rest of the epoch
-  }
 }
 
 }  // namespace wick::detail

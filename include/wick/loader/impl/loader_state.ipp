@@ -3,6 +3,7 @@
 /// between batches. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,38 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   records_.drops.of_training = records_.drops.reported = loaded->filtered;
   if (by) edits_.go_by(std::move(by));
   stands_.load(std::move(loaded));
+}
+
+void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
+  const single_user::hold mine(user_, "seek()");
+  require_epoch("seek", epoch);
+  require_refreshed();
+  next_plan by = edits_.plan_for(epoch);
+  const erased_plan& then = by ? *by.plan : plan();
+  const bool batched = settings_.facts().batched;
+  const std::uint64_t there = batched ? then.batches() : then.positions();
+  if (batch >= there) {
+    throw error("loader: seek(" + std::to_string(epoch) + ", " + std::to_string(batch) + "): the epoch has " +
+                std::to_string(there) + (batched ? " batches" : " samples") + ", counted from 0");
+  }
+  loader_state to;
+  to.epoch = epoch;
+  to.batch = batch;
+  to.rounds = stands_.rounds;
+  if (!batched) {  // groups of positions, of which each rank has a part
+    const std::uint64_t group = then.batch_size(), in_group = batch % group;
+    const std::uint64_t size = std::min(group, there - (batch - in_group));
+    const shard_stage& share = settings_.facts().shard;
+    const std::uint64_t first = size * share.rank / share.world, end = size * (share.rank + 1) / share.world;
+    to.batch = batch / group + (in_group >= end ? 1 : 0);
+    to.sample = in_group >= end ? 0 : in_group - std::min(in_group, first);
+  }
+  auto target = make_owned<const loader_state>(std::move(to));
+  if (exchanges_ && stands_.left == 0) look_at_data();
+  // From here on nothing is thrown.
+  records_.account.begin(epoch);
+  if (by) edits_.go_by(std::move(by));
+  stands_.load(std::move(target));
 }
 
 /// \throws wick::error when the state stands where this loader's epoch has no batch
@@ -125,7 +158,7 @@ void loader_core::refresh() {
   edits_.refreshed();
   if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
   if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");
-  stands_.round.refreshed();
+  ++stands_.rounds;
   refreshed_ = true;
 }
 

@@ -93,14 +93,13 @@ void run_settings::check() const {
   }
 }
 
-pipeline_run::pipeline_run(run_settings& of, const erased_plan& by, draw_notes* to, bool counts)
+pipeline_run::pipeline_run(run_settings& of, const erased_plan& by)
     : settings(of),
       pipeline(*of.pipeline),
       facts(of.facts()),
       on(of.on),
       plan(&by),
-      notes(to),
-      clocks(of.on, facts.rows, facts.batching, facts.stages, facts.samples_suspend, counts) {}
+      clocks(of.on, facts.rows, facts.batching, facts.stages, facts.samples_suspend) {}
 
 context pipeline_run::context_of_batch(const batch_job& j) noexcept {
   static constexpr sample_names batches{
@@ -120,7 +119,6 @@ void pipeline_run::count(stage_clock* of, std::size_t first, std::uint64_t sampl
 }
 
 void pipeline_run::count_batch(std::size_t stage, std::uint64_t begun, const context& c, span_kind kind) {
-  note_draws(c);
   if (on.this_slot() == executor::none) return;  // the consumer, of an empty batch
   const std::uint64_t now = now_ticks();
   clocks.worked(static_cast<std::uint32_t>(stage), now - begun, c.index());

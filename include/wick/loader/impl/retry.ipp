@@ -60,7 +60,6 @@ void require_wanted(const pipeline_run& run, const batch_job& j, context& c) {
   c.enter_source(static_cast<std::uint32_t>(run.facts.first));
   if (j.cancelled.load(std::memory_order_relaxed)) throw cancelled();
   run.refuse_bad(c.index());
-  if (run.notes != nullptr) run.notes->begin(c);
 }
 
 error_rule rule_for(const run_settings& s, const failure& f) { return s.policy.rule_for(s.stage_of(f)); }
@@ -221,15 +220,6 @@ task<bool> settle(pipeline_run* run, batch_job* j, context* c, failure f) {
       co_return true;
     }
   }
-}
-
-task<bool> run_or_settle(pipeline_run* run, batch_job* j, context* c, failure f) {
-  task<bool> trying = attempt(run, j, c, &f);
-  const bool good = co_await trying;
-  if (good) co_return true;
-  task<bool> rest = settle(run, j, c, std::move(f));
-  const bool settled = co_await rest;
-  co_return settled;
 }
 
 task<bool> run_or_fail(pipeline_run* run, batch_job* j, context* c, failure f) {

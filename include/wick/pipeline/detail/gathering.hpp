@@ -48,7 +48,6 @@ struct gathering {
         task<Item> coming = come<I>(self, &other, j);
         Item came = co_await coming;
         out.others.push_back(materialized<Item>::make(std::move(came)));
-        if (j->of->notes != nullptr) j->of->notes->went_in(other, *c, static_cast<std::uint32_t>(I));
       } catch (...) {
         cause = std::current_exception();
       }
@@ -106,7 +105,6 @@ struct gathering {
       using how = application<stage_type, Item>;
       if constexpr (!how::async) {
         next_type next = apply(std::get<I>(self->stages_), std::move(item), *c);
-        j->of->note_draws(*c);
         task<typename types::template item<End>> rest =
             come_to<I + 1, End, next_type>(self, std::move(next), c, j);
         auto out = co_await rest;
@@ -117,7 +115,6 @@ struct gathering {
         if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
           co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-          j->of->note_draws(*c);
           task<typename types::template item<End>> rest =
               come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
           auto out = co_await rest;
@@ -125,7 +122,6 @@ struct gathering {
         } else {
           auto result = co_await std::move(operation);
           if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-          j->of->note_draws(*c);
           task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
               self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
           auto out = co_await rest;

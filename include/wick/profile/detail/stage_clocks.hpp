@@ -26,9 +26,8 @@ namespace wick::inline v0_1::detail {
 class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
-  /// may, so that their clocks are always read. `counts`: other loaders on the executor see the time.
-  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend,
-               bool counts = true);
+  /// may, so that their clocks are always read.
+  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend);
   stage_clocks(const stage_clocks&) = delete;
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
@@ -137,7 +136,7 @@ class stage_clocks {
  private:
   executor& on_;
   const std::size_t rows_, batching_, batch_end_;  // rows_: but for that of the runs
-  const bool suspend_, counts_;
+  const bool suspend_;
   const std::size_t slots_;
   const tick_scale scale_;
   std::vector<stage_clock> clocks_;

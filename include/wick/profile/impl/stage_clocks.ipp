@@ -37,13 +37,12 @@ const reading_cost& cost_of_reading() noexcept {
 }
 
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
-                           bool suspend, bool counts)
+                           bool suspend)
     : on_(on),
       rows_(rows),
       batching_(batching),
       batch_end_(stages),
       suspend_(suspend),
-      counts_(counts),
       slots_(on.slots()),
       clocks_(slots_ * (rows + 1)),
       records_(slots_ * rows),
@@ -57,13 +56,12 @@ stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching,
     w.lane = &lanes_[slot];
     w.least_cost = std::max<std::uint64_t>(cost_of_reading().ticks, 1);
   }
-  if (!counts) return;
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
 }
 
 stage_clocks::~stage_clocks() {
-  if (counts_ && !on_.forked()) on_.tenants().leave(this);
+  if (!on_.forked()) on_.tenants().leave(this);
 }
 
 void stage_clocks::sum::add(const stage_clock& c, const stage_record* r) {

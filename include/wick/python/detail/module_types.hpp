@@ -288,9 +288,8 @@ inline void add_loader_class(nanobind::module_& m) {
           "state", [](const python_loader& l) { return to_bytes(l.state()); },
           "The same as bytes: those of wick::loader::state() in C++.")
       .def("load_state", &load_bytes, arg("state"), "Resumes from state().")
-      .def("replay", &python_loader::replay, arg("epoch"), arg("batch"),
-           nanobind::sig("def replay(self, epoch: int, batch: int) -> typing.Any"),
-           "Makes a batch again, alone; the run does not change.")
+      .def("seek", &python_loader::seek, arg("epoch"), arg("batch"),
+           "The next loop begins with that batch of that epoch, both counted from 0.")
       .def("report", &python_loader::report, "Where the time went since the report before.")
       .def_prop_ro("failures", &failures_of,
                    "The failed samples, a dict each: key, stage, epoch, position, text, action, tries, "

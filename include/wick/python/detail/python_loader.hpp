@@ -79,7 +79,7 @@ class python_loader {
 
   /// The given epoch, or the next one. The range refers to the loader.
   virtual std::unique_ptr<python_range> begin(std::optional<std::uint64_t> epoch) = 0;
-  virtual nanobind::object replay(std::uint64_t epoch, std::uint64_t batch) = 0;
+  virtual void seek(std::uint64_t epoch, std::uint64_t batch) = 0;
 
   virtual std::uint64_t batches() const = 0;
   virtual std::uint64_t samples() const = 0;
@@ -195,8 +195,10 @@ class typed_python_loader final : public python_loader {
     if (!deliver_.by_argument) require_same_ranks(deliver_.ranks);
     return std::make_unique<typed_python_range<Batch>>(loader_, epoch, deliver_, user_);
   }
-  nanobind::object replay(std::uint64_t epoch, std::uint64_t batch) override {
-    return deliver_.give(replayed(epoch, batch));
+  void seek(std::uint64_t epoch, std::uint64_t batch) override {
+    const python_user::hold mine(user_, "seek()");
+    const nanobind::gil_scoped_release released;
+    loader_.seek(epoch, batch);
   }
 
   std::uint64_t batches() const override { return loader_.batches(); }
@@ -256,16 +258,6 @@ class typed_python_loader final : public python_loader {
   nanobind::object& into() noexcept override { return deliver_.into; }
 
  private:
-  nanobind::object replayed(std::uint64_t epoch, std::uint64_t batch) {
-    const python_user::hold mine(user_, "replay()");
-    std::optional<Batch> again;
-    {
-      const nanobind::gil_scoped_release released;
-      again.emplace(loader_.replay(epoch, batch));
-    }
-    return deliver_(std::move(*again));
-  }
-
   loader<Batch> loader_;
   mutable python_user user_;
   python_delivery deliver_;

@@ -97,17 +97,6 @@ class epoch_plan {
     }
     check();
   }
-  /// The same epochs for another rank. \throws wick::error when a batch is too small to be shared
-  epoch_plan(const epoch_plan& of, const shard_stage& shard) : epoch_plan(of) {
-    shard_ = shard;
-    if constexpr (grouped) groups_.share(batch_size_, shard);
-    if constexpr (!types::batched) {
-      batch_size_ = unbatched_group * shard.world;
-      batches_ = (positions_ + batch_size_ - 1) / batch_size_;
-    }
-    check();
-  }
-
   /// Of an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
