@@ -5,7 +5,8 @@ structure.py ROOT
 
 The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
 LibTorch, all names are in the version's inline namespace, what users include stays cheap, what is compiled once has a file
-that compiles it, every public header has a public name and a test, no two headers have one file name, the documentation of the code names headers that exist, and what git tracks is text.
+that compiles it, every public header has a public name and a test, no two headers have one file name, what users read names no
+wick::detail, the documentation of the code names headers that exist, and what git tracks is text.
 """
 
 import collections
@@ -52,6 +53,7 @@ HOME_OF = {
     "ext/fingerprint.hpp": "pipeline",
     "ext/file_range.hpp": "io",
     "ext/file_stamp.hpp": "io",
+    "ext/cache_bytes.hpp": "pipeline",
     "ext/codec.hpp": "codec",
     "ext/row_sink.hpp": "pixels",
 }
@@ -239,6 +241,17 @@ def main() -> int:
             faults.append(f"include/wick/{header}: includes <{target}>, which is too costly for what users compile; move the body to {room_of(header)}/impl/")
     for ring in circles(graph) + circles(ARROWS):
         faults.append("include circle: " + " -> ".join(ring + ring[:1]))
+
+    # What users read names no wick::detail; install.md quotes a linker that does.
+    shown = [root / "README.md", *(root / "docs").glob("*.md"), *(root / "docs" / "guides").glob("*.md")]
+    shown += [*(root / "examples").glob("*.cpp"), *(root / "tests" / "guides").glob("*.cpp")]
+    for page in sorted(shown):
+        if page.name not in {"architecture.md", "testing.md", "install.md"} and re.search(r"\bdetail::", page.read_text(encoding="utf-8")):
+            faults.append(f"{page.relative_to(root).as_posix()}: names wick::detail, which is for wick alone")
+    for header in sorted(graph):
+        text = without_comments((base / header).read_text(encoding="utf-8"))
+        for line in re.findall(r'^.*"[^"\n]*wick::detail[^"\n]*".*$', text, re.MULTILINE):
+            faults.append(f"include/wick/{header}: a message names wick::detail: {line.strip()}")
 
     port = json.loads((root / "ports" / "wick" / "vcpkg.json").read_text(encoding="utf-8"))
     if port["version-semver"] != version:

@@ -573,9 +573,9 @@ TEST_CASE("structs, vectors and optionals of parts are written and read again") 
   static_assert(!wick::detail::can_be_saved<wick::file_range>());
   static_assert(!wick::detail::can_be_saved<int*>());
   wick::detail::settle(s);
-  wick::detail::kept_writer out;
+  wick::cache_writer out;
   wick::detail::save(s, out);
-  wick::detail::kept_reader in(out.written());
+  wick::cache_reader in(out.written());
   scene again{};
   wick::detail::load(again, in);
   CHECK(in.left() == 0);
@@ -587,8 +587,8 @@ TEST_CASE("structs, vectors and optionals of parts are written and read again") 
   CHECK(again.numbers == s.numbers);
   CHECK(again.words == s.words);
   for (std::size_t n = 0; n < out.written().size(); n += 7) {
-    wick::detail::kept_reader less(out.written().first(n));
-    CHECK_THROWS_AS(wick::detail::load(again, less), wick::detail::kept_reader::unavailable);
+    wick::cache_reader less(out.written().first(n));
+    CHECK_THROWS_AS(wick::detail::load(again, less), wick::cache_reader::unavailable);
   }
 }
 
@@ -655,9 +655,9 @@ TEST_CASE("pictures of 16 bits and of numbers are kept as they are, and normaliz
       make_png({.width = 2, .height = 2, .bits = 16, .color_type = 0, .rows = {1, 2, 3, 4, 5, 6, 7, 8}});
   wick::lazy_image wide = wick::decode({.type = wick::dtype::int32})(as_bytes(deep), c);
   wick::detail::settle(wide);
-  wick::detail::kept_writer out;
+  wick::cache_writer out;
   wide.save(out);
-  wick::detail::kept_reader in(out.written());
+  wick::cache_reader in(out.written());
   const wick::lazy_image again = wick::lazy_image::load(in);
   std::array<std::int32_t, 12> a{}, b{};
   wide.write_to({reinterpret_cast<std::byte*>(a.data()), false});

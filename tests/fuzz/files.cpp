@@ -125,10 +125,10 @@ void example(std::string_view message) {
 
 void saved(std::string_view bytes) {
   std::pair<std::vector<std::string>, wick::lazy_image> value;
-  wick::detail::kept_reader in({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+  wick::cache_reader in({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
   try {
     wick::detail::load(value, in);
-  } catch (const wick::detail::kept_reader::unavailable&) {
+  } catch (const wick::cache_reader::unavailable&) {
   }
 }
 

@@ -19,11 +19,11 @@
 #include <wick/cache/detail/keeping.hpp>
 #include <wick/cache/detail/origin.hpp>
 #include <wick/cache/detail/saving.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/ext/source.hpp>
 #include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 
 namespace wick::inline v0_1 {
 
@@ -78,12 +78,12 @@ class cache_on_disk_stage {
       return std::nullopt;
     reserved = static_cast<std::size_t>(where.length);
     try {
-      cached_kept_reader in(where);
+      cached_file_reader in(where);
       Item out{};
       load(out, in);
       cache_->count(true, lane_of(c));
       return out;
-    } catch (const kept_reader::unavailable&) {
+    } catch (const cache_reader::unavailable&) {
       return std::nullopt;
     }
   }
@@ -113,7 +113,7 @@ class cache_on_disk_stage {
     cache->count(asked.found, lane_of(*c));
     std::optional<Item> out;
     if (asked.found) {
-      kept_reader in(asked.all->span());
+      cache_reader in(asked.all->span());
       load(out.emplace(), in);
     }
     co_return out;
@@ -144,8 +144,8 @@ class cache_on_disk_stage {
           "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, tensors, and vectors, "
           "optionals and structs of these; the item ('Came', in the lines beside this) is none. Write the "
           "cache behind "
-          "another stage, or give the type `void save(wick::detail::kept_writer&) const`, `static T "
-          "load(wick::detail::kept_reader&)` and `static constexpr std::string_view saved_as`");
+          "another stage, or give the type `void save(wick::cache_writer&) const`, `static T "
+          "load(wick::cache_reader&)` and `static constexpr std::string_view saved_as`");
       return own && saved;
     }
   }
@@ -165,7 +165,7 @@ class cache_on_disk_stage {
     co_await room;
     settle(item);
     if (cache == nullptr) co_return item;  // no loader: a test calls it
-    kept_writer out;
+    cache_writer out;
     out.reserve(sizeof(Item) + bytes_beside(item) + 64);
     save(item, out);
     auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), c->origin(), out.written()); });

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/stage.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/detail/first_part.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
@@ -51,8 +51,8 @@ class depth {
   depth share() { return depth(distances_.share()); }
   std::size_t kept_bytes() const noexcept { return distances_.kept_bytes(); }
   /// For a cache on disk. \throws wick::error before carry_out()
-  void save(detail::kept_writer& out) const { distances_.save(out); }
-  static depth load(detail::kept_reader& in) { return depth(lazy_image::load(in)); }
+  void save(cache_writer& out) const { distances_.save(out); }
+  static depth load(cache_reader& in) { return depth(lazy_image::load(in)); }
   static constexpr std::string_view saved_as = "depth 1";
   /// Another one, decoded or not.
   depth clone() const { return depth(distances_.clone()); }

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/codec.hpp>
 #include <wick/image/detail/steps.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
@@ -130,8 +130,8 @@ class lazy_image {
   /// The memory that its bytes or pixels take.
   std::size_t kept_bytes() const noexcept;
   /// Its pixels, for a cache on disk. \throws wick::error before carry_out(), and behind normalize
-  void save(detail::kept_writer& out) const;
-  static lazy_image load(detail::kept_reader& in);
+  void save(cache_writer& out) const;
+  static lazy_image load(cache_reader& in);
   static constexpr std::string_view saved_as = "pixels 1";
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);

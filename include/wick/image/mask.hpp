@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/stage.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/image.hpp>
@@ -53,8 +53,8 @@ class mask {
   mask share() { return mask(numbers_.share()); }
   std::size_t kept_bytes() const noexcept { return numbers_.kept_bytes(); }
   /// For a cache on disk. \throws wick::error before carry_out()
-  void save(detail::kept_writer& out) const { numbers_.save(out); }
-  static mask load(detail::kept_reader& in) { return mask(lazy_image::load(in)); }
+  void save(cache_writer& out) const { numbers_.save(out); }
+  static mask load(cache_reader& in) { return mask(lazy_image::load(in)); }
   static constexpr std::string_view saved_as = "mask 1";
   /// Another one, decoded or not.
   mask clone() const { return mask(numbers_.clone()); }

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/file_range.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
@@ -99,7 +99,7 @@ class record {
     return out;
   }
   /// For a cache on disk: the key, the names of the fields, and the members.
-  void save(detail::kept_writer& out) const
+  void save(cache_writer& out) const
     requires std::is_same_v<T, bytes>
   {
     const auto text = [&out](std::string_view of) {
@@ -113,7 +113,7 @@ class record {
     out.number(std::uint64_t{size_});
     for (const T& member : *this) text({reinterpret_cast<const char*>(member.data()), member.size()});
   }
-  static record load(detail::kept_reader& in)
+  static record load(cache_reader& in)
     requires std::is_same_v<T, bytes>
   {
     const auto text = [&in] {
@@ -129,7 +129,7 @@ class record {
     if (!wanted.empty()) out.fields_ = &own->fields.emplace(wanted);
     out.key = own->key;
     out.size_ = in.count();
-    if (out.size_ > out.members_.size()) throw detail::kept_reader::unavailable();
+    if (out.size_ > out.members_.size()) throw cache_reader::unavailable();
     for (std::size_t i = 0; i < out.size_; ++i) {
       out.members_[i] = bytes(in.count());
       in.take(out.members_[i].data(), out.members_[i].size());

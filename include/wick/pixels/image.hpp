@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include <wick/pipeline/detail/kept_bytes.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
 
@@ -67,8 +67,8 @@ class image {
   bool empty() const noexcept { return size() == 0; }
   std::size_t kept_bytes() const noexcept { return size(); }
   /// For a cache on disk.
-  void save(detail::kept_writer& out) const;
-  static image load(detail::kept_reader& in);
+  void save(cache_writer& out) const;
+  static image load(cache_reader& in);
   static constexpr std::string_view saved_as = "image 1";
 
   std::uint8_t* data() noexcept { return data_; }

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/ext/stage.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
@@ -36,23 +36,23 @@ class raw_array {
   static constexpr std::string_view saved_as = "raw_array";
   raw_array clone() const { return {bytes(data_.data(), data_.size()), format_}; }
   std::size_t kept_bytes() const noexcept { return data_.size(); }
-  void save(kept_writer& out) const {
+  void save(cache_writer& out) const {
     out.number(format_->type);
     out.number(std::uint64_t{format_->extents.rank()});
     for (std::size_t i = 0; i < format_->extents.rank(); ++i) out.number(format_->extents[i]);
     out.number(std::uint64_t{data_.size()});
     out.put(data_.data(), data_.size());
   }
-  static raw_array load(kept_reader& in) {
+  static raw_array load(cache_reader& in) {
     const auto type = in.number<dtype>();
     shape extents;
     for (std::size_t left = in.count(); left != 0; --left) {
-      if (extents.rank() == shape::max_rank) throw kept_reader::unavailable();
+      if (extents.rank() == shape::max_rank) throw cache_reader::unavailable();
       extents.push_back(in.number<std::int64_t>());
     }
     auto format = std::make_shared<const row_format>(extents, type);
     bytes data(in.count());
-    if (data.size() != format->bytes) throw kept_reader::unavailable();
+    if (data.size() != format->bytes) throw cache_reader::unavailable();
     in.take(data.data(), data.size());
     return {std::move(data), std::move(format)};
   }

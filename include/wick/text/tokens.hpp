@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/ext/source.hpp>
 #include <wick/io/read.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
@@ -90,8 +90,8 @@ class token_numbers {
   /// For caches.
   static constexpr std::string_view saved_as = "token_numbers";
   std::size_t kept_bytes() const noexcept { return numbers_.size() * sizeof(std::int32_t); }
-  void save(kept_writer& out) const;
-  static token_numbers load(kept_reader& in);
+  void save(cache_writer& out) const;
+  static token_numbers load(cache_reader& in);
 
  private:
   std::vector<std::int32_t> numbers_;

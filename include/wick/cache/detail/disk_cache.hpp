@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/io/detail/plain_file.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -121,9 +121,9 @@ class disk_cache {
 };
 
 /// Reads a sample that lies in the page cache, without waiting: from a file, as far as the kernel has it.
-class cached_kept_reader final : public kept_reader {
+class cached_file_reader final : public cache_reader {
  public:
-  explicit cached_kept_reader(const disk_cache::entry& where) noexcept;
+  explicit cached_file_reader(const disk_cache::entry& where) noexcept;
   std::size_t left() const noexcept override { return at_hand_.size() + static_cast<std::size_t>(rest_); }
 
  private:

@@ -12,15 +12,15 @@
 #include <vector>
 
 #include <wick/batch/detail/fields.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/fingerprint.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {
 
 /// It writes and reads itself: pictures, masks, tensors, types of the user's.
 template <class T>
-concept saves_itself = requires(const T& value, kept_writer& out, kept_reader& in) {
+concept saves_itself = requires(const T& value, cache_writer& out, cache_reader& in) {
   kept_access<T>::save(value, out);
   { kept_access<T>::load(in) } -> std::same_as<T>;
   kept_access<T>::name();
@@ -67,7 +67,7 @@ consteval bool holds_views() {
 }
 
 template <class T>
-void save(const T& value, kept_writer& out) {
+void save(const T& value, cache_writer& out) {
   if constexpr (saves_itself<T>) {
     kept_access<T>::save(value, out);
   } else if constexpr (is_plain_number<T>) {
@@ -90,9 +90,9 @@ void save(const T& value, kept_writer& out) {
   }
 }
 
-/// \throws kept_reader::unavailable
+/// \throws cache_reader::unavailable
 template <class T>
-void load(T& value, kept_reader& in) {
+void load(T& value, cache_reader& in) {
   if constexpr (saves_itself<T>) {
     value = kept_access<T>::load(in);
   } else if constexpr (std::same_as<T, bool>) {

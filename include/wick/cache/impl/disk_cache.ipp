@@ -364,8 +364,8 @@ std::string disk_cache::note() const {
   return out;
 }
 
-cached_kept_reader::cached_kept_reader(const disk_cache::entry& where) noexcept
-    : kept_reader({}), file_(where.file), offset_(where.offset), rest_(where.length) {
+cached_file_reader::cached_file_reader(const disk_cache::entry& where) noexcept
+    : cache_reader({}), file_(where.file), offset_(where.offset), rest_(where.length) {
   const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(head_.size(), rest_));
   if (n == 0) return;
   const ::ssize_t got = cache_folder::read_cached(file_, head_.data(), n, offset_);
@@ -375,7 +375,7 @@ cached_kept_reader::cached_kept_reader(const disk_cache::entry& where) noexcept
   rest_ -= static_cast<std::uint64_t>(got);
 }
 
-void cached_kept_reader::fetch(std::byte* to, std::size_t size) {
+void cached_file_reader::fetch(std::byte* to, std::size_t size) {
   if (size > rest_) throw unavailable();
   while (size != 0) {
     const ::ssize_t n = cache_folder::read_cached(file_, to, size, offset_);

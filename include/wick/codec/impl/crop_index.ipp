@@ -18,8 +18,8 @@
 #include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/jpeg_walk.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/fingerprint.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -139,7 +139,7 @@ constexpr saved_header saved_as{0x7769'636B'6372'6F70u, 1, jpeg_walk::stride};
 }  // namespace
 
 std::vector<std::byte> crop_index::saved() {
-  kept_writer out;
+  cache_writer out;
   std::vector<jpeg_place> places;
   out.number(saved_as);
   changed_.store(false, std::memory_order_relaxed);
@@ -161,7 +161,7 @@ bool crop_index::load(std::span<const std::byte> saved) {
   const bool had_changed = changed();
   if (saved.size() < sizeof saved_as + sizeof(std::uint64_t)) return false;
   const std::span<const std::byte> all = saved.first(saved.size() - sizeof(std::uint64_t));
-  kept_reader in(all), sum(saved.subspan(all.size()));
+  cache_reader in(all), sum(saved.subspan(all.size()));
   if (sum.number<std::uint64_t>() != key_of(all) || in.number<saved_header>() != saved_as) return false;
   std::vector<jpeg_place> places;
   while (in.left() != 0) {

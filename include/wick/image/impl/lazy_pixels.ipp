@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/wide_rows.hpp>
@@ -89,7 +89,7 @@ std::size_t lazy_image::kept_bytes() const noexcept {
   return encoded_.size() + decoded().pixels().size() + wide().levels.size() * sizeof(std::uint16_t);
 }
 
-void lazy_image::save(detail::kept_writer& out) const {
+void lazy_image::save(cache_writer& out) const {
   if (!untouched()) throw error("a picture that is not decoded yet is saved; call carry_out() before");
   refuse_normalized("a cache on disk");
   for (const auto n : {static_cast<std::uint8_t>(as_.type), std::uint8_t{as_.wide},
@@ -103,7 +103,7 @@ void lazy_image::save(detail::kept_writer& out) const {
   out.put(decoded().data(), decoded().pixels().size());
 }
 
-lazy_image lazy_image::load(detail::kept_reader& in) {
+lazy_image lazy_image::load(cache_reader& in) {
   const auto type = in.number<std::uint8_t>(), wide = in.number<std::uint8_t>(),
              how = in.number<std::uint8_t>();
   const detail::pixel_numbers as{static_cast<dtype>(type), wide != 0, (how & 1) != 0, (how & 2) == 0};

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include <wick/pipeline/detail/kept_bytes.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
@@ -82,12 +82,12 @@ image image::adopt(std::uint8_t* data, int width, int height, int channels) noex
   return image(data, width, height, channels);
 }
 
-void image::save(detail::kept_writer& out) const {
+void image::save(cache_writer& out) const {
   out.number(detail::kept_extents{width_, height_, channels_});
   out.put(data_, this->size());
 }
 
-image image::load(detail::kept_reader& in) {
+image image::load(cache_reader& in) {
   const auto size = detail::kept_extents::of(in, 1);
   if (size.channels == 0) return {};
   image out(size.width, size.height, size.channels);

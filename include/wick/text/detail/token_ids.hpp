@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/pipeline/detail/kept_bytes.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
@@ -69,8 +69,8 @@ class token_ids {
   static constexpr std::string_view saved_as = "token_ids";
   token_ids clone() const;
   std::size_t kept_bytes() const noexcept { return own_.size(); }
-  void save(kept_writer& out) const;
-  static token_ids load(kept_reader& in);
+  void save(cache_writer& out) const;
+  static token_ids load(cache_reader& in);
 
  private:
   bytes own_;

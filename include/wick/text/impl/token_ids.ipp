@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include <wick/pipeline/detail/kept_bytes.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/text/detail/token_ids.hpp>
@@ -53,7 +53,7 @@ token_ids token_ids::clone() const {
   return {bytes(own_.data(), own_.size()), format_, count_, length_, filler_};
 }
 
-void token_ids::save(kept_writer& out) const {
+void token_ids::save(cache_writer& out) const {
   out.number(format_.size);
   out.number(format_.has_sign);
   out.number(filler_);
@@ -62,7 +62,7 @@ void token_ids::save(kept_writer& out) const {
   out.put(from_, count_ * format_.size);
 }
 
-token_ids token_ids::load(kept_reader& in) {
+token_ids token_ids::load(cache_reader& in) {
   token_format format{};
   format.size = in.number<std::uint8_t>();
   format.has_sign = in.number<bool>();
@@ -71,7 +71,7 @@ token_ids token_ids::load(kept_reader& in) {
   bytes own(in.count());
   const bool known = format.size == 1 || format.size == 2 || format.size == 4 || format.size == 8;
   if (!known || own.size() % format.size != 0 || own.size() / format.size > length)
-    throw kept_reader::unavailable();
+    throw cache_reader::unavailable();
   in.take(own.data(), own.size());
   const std::size_t count = own.size() / format.size;
   return {std::move(own), format, count, static_cast<std::size_t>(length), filler};

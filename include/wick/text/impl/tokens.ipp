@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/large_pages.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/text/detail/chunk_offsets.hpp>
 #include <wick/text/detail/token_store.hpp>
@@ -46,12 +46,12 @@ void token_numbers::write_to(slot to) const noexcept {
   std::memcpy(to.data, numbers_.data(), numbers_.size() * sizeof(std::int32_t));
 }
 
-void token_numbers::save(kept_writer& out) const {
+void token_numbers::save(cache_writer& out) const {
   out.number(std::uint64_t{kept_bytes()});
   out.put(numbers_.data(), kept_bytes());
 }
 
-token_numbers token_numbers::load(kept_reader& in) {
+token_numbers token_numbers::load(cache_reader& in) {
   std::vector<std::int32_t> numbers(in.count() / sizeof(std::int32_t));
   in.take(numbers.data(), numbers.size() * sizeof(std::int32_t));
   return token_numbers(std::move(numbers));

@@ -14,7 +14,7 @@
 
 #include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/detail/fields.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
 
@@ -63,8 +63,8 @@ at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
 template <>
 struct kept_access<at::Tensor> {
   /// \throws wick::error for a tensor that is elsewhere, sparse, or of a type that batches can't have
-  static void save(const at::Tensor& t, kept_writer& out);
-  static at::Tensor load(kept_reader& in);
+  static void save(const at::Tensor& t, cache_writer& out);
+  static at::Tensor load(cache_reader& in);
   static std::string_view name() noexcept { return "tensor 1"; }
 };
 

@@ -14,7 +14,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <wick/batch/detail/fields.hpp>
-#include <wick/pipeline/detail/kept_bytes.hpp>
+#include <wick/ext/cache_bytes.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
@@ -62,7 +62,7 @@ at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
   return t.resolve_neg();
 }
 
-void kept_access<at::Tensor>::save(const at::Tensor& t, kept_writer& out) {
+void kept_access<at::Tensor>::save(const at::Tensor& t, cache_writer& out) {
   if (!t.defined()) throw error("a cache on disk can't keep a tensor that is not defined");
   if (!t.device().is_cpu() || t.layout() != at::kStrided) {
     throw error(
@@ -76,17 +76,17 @@ void kept_access<at::Tensor>::save(const at::Tensor& t, kept_writer& out) {
   out.put(packed.data_ptr(), packed.nbytes());
 }
 
-at::Tensor kept_access<at::Tensor>::load(kept_reader& in) {
+at::Tensor kept_access<at::Tensor>::load(cache_reader& in) {
   const auto type = in.number<std::uint8_t>();
-  if (type > static_cast<std::uint8_t>(dtype::bfloat16)) throw kept_reader::unavailable();
+  if (type > static_cast<std::uint8_t>(dtype::bfloat16)) throw cache_reader::unavailable();
   std::vector<std::int64_t> extents(in.count());
   std::size_t all = size_of(static_cast<dtype>(type));
   for (std::int64_t& extent : extents) {
     extent = in.number<std::int64_t>();
     if (extent < 0 || __builtin_mul_overflow(all, static_cast<std::size_t>(extent), &all))
-      throw kept_reader::unavailable();
+      throw cache_reader::unavailable();
   }
-  if (all > in.left()) throw kept_reader::unavailable();
+  if (all > in.left()) throw cache_reader::unavailable();
   at::Tensor out = at::empty(extents, scalar_type_of(static_cast<dtype>(type)));
   in.take(out.data_ptr(), all);
   return out;

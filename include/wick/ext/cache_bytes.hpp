@@ -1,5 +1,5 @@
 /// \file
-/// Values written behind each other, and read again: how samples lie in a cache on disk.
+/// How cache_on_disk() writes a value of a type with save() and load(), and reads it again.
 #pragma once
 
 #include <concepts>
@@ -11,44 +11,50 @@
 #include <type_traits>
 #include <vector>
 
-namespace wick::inline v0_1::detail {
+namespace wick::inline v0_1 {
 
-/// In the machine's byte order.
-class kept_writer {
+/// What `void save(wick::cache_writer& out) const` of an item writes to. In the machine's byte order.
+class cache_writer {
  public:
+  /// `size` bytes.
   void put(const void* data, std::size_t size) {
     const auto* const from = static_cast<const std::byte*>(data);
     out_.insert(out_.end(), from, from + size);
   }
+  /// A number, or a struct of numbers.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   void number(const T& value) {
     put(&value, sizeof value);
   }
+  /// Makes room for `size` bytes.
   void reserve(std::size_t size) { out_.reserve(size); }
+  /// All that was written so far.
   std::span<const std::byte> written() const noexcept { return out_; }
 
  private:
   std::vector<std::byte> out_;
 };
 
-/// Reads what a kept_writer wrote, in the same order.
-class kept_reader {
+/// What `static T load(wick::cache_reader& in)` of an item reads from, in the order in which it was written.
+class cache_reader {
  public:
-  /// Thrown where there is less than was asked for.
+  /// Thrown where fewer bytes are left than a read needs: the sample is made again.
   struct unavailable {};
 
-  explicit kept_reader(std::span<const std::byte> all) noexcept : at_hand_(all) {}
-  kept_reader(const kept_reader&) = delete;
-  kept_reader& operator=(const kept_reader&) = delete;
-  virtual ~kept_reader() = default;
+  explicit cache_reader(std::span<const std::byte> all) noexcept : at_hand_(all) {}
+  cache_reader(const cache_reader&) = delete;
+  cache_reader& operator=(const cache_reader&) = delete;
+  virtual ~cache_reader() = default;
 
+  /// `size` bytes.
   void take(void* to, std::size_t size) {
     const std::size_t now = size < at_hand_.size() ? size : at_hand_.size();
     if (now != 0) std::memcpy(to, at_hand_.data(), now);
     at_hand_ = at_hand_.subspan(now);
     if (size != now) fetch(static_cast<std::byte*>(to) + now, size - now);
   }
+  /// What cache_writer::number() wrote.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   T number() {
@@ -56,7 +62,7 @@ class kept_reader {
     take(&value, sizeof value);
     return value;
   }
-  /// How many bytes there are behind this.
+  /// Bytes that are left.
   virtual std::size_t left() const noexcept { return at_hand_.size(); }
   /// A count of things that take at least a byte each. \throws unavailable when that many can't follow
   std::size_t count() {
@@ -66,7 +72,7 @@ class kept_reader {
   }
 
  protected:
-  /// Reads bytes behind those of at_hand_. \throws unavailable
+  /// Reads the bytes that come after those of at_hand_. \throws unavailable
   virtual void fetch(std::byte* to, std::size_t size) {
     static_cast<void>(to), static_cast<void>(size);
     throw unavailable();
@@ -74,16 +80,18 @@ class kept_reader {
   std::span<const std::byte> at_hand_;
 };
 
+namespace detail {
+
 /// How a value of a type that is no plain numbers, text or fields is written and read: by members of these
 /// names, unless this is specialized for a type that can't have them.
 template <class T>
 struct kept_access {
-  static void save(const T& value, kept_writer& out)
+  static void save(const T& value, cache_writer& out)
     requires requires { value.save(out); }
   {
     value.save(out);
   }
-  static T load(kept_reader& in)
+  static T load(cache_reader& in)
     requires requires {
       { T::load(in) } -> std::same_as<T>;
     }
@@ -102,17 +110,18 @@ struct kept_access {
 struct kept_extents {
   std::int32_t width = 0, height = 0, channels = 0;
 
-  /// \throws kept_reader::unavailable when so many pixels can't follow
-  static kept_extents of(kept_reader& in, std::size_t bytes_each) {
+  /// \throws cache_reader::unavailable when so many pixels can't follow
+  static kept_extents of(cache_reader& in, std::size_t bytes_each) {
     const auto out = in.number<kept_extents>();
     std::size_t all = bytes_each;
     for (const std::int32_t n : {out.width, out.height, out.channels}) {
       if (n < 0 || __builtin_mul_overflow(all, static_cast<std::size_t>(n), &all))
-        throw kept_reader::unavailable();
+        throw cache_reader::unavailable();
     }
-    if (all > in.left()) throw kept_reader::unavailable();
+    if (all > in.left()) throw cache_reader::unavailable();
     return out;
   }
 };
 
-}  // namespace wick::detail
+}  // namespace detail
+}  // namespace wick
