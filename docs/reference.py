@@ -122,8 +122,8 @@ ROOMS = {
     ),
     "resume": (
         "Checkpoints",
-        "The state of a [loader](loader.md#loader) in a file, and edits of a mixture, which are part of the state.",
-        ["checkpoint", "changing_mixture"],
+        "The state of a [loader](loader.md#loader) in a file.",
+        ["checkpoint"],
     ),
     "profile": (
         "The report",

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "engine/peer.hpp"
+#include <wick/async/detail/scope.hpp>
 #include <wick/core.hpp>
 
 namespace engine {

@@ -375,8 +375,8 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or continued from
 
 namespace {
 
-/// A loader of a mixture of which an edit holds since batch 3 of epoch 0, behind its batch 5.
-auto edited_loader() {
+/// A loader of a mixture whose weights change after epoch 0, after its batch 5.
+auto changed_loader() {
   using wick::weighted_source;
   wick::loader l(wick::mix(wick::mix_until::all_exhausted, weighted_source{numbers{60}, 1, "a"},
                            weighted_source{numbers{30}, 1, "b"}) |
@@ -399,17 +399,17 @@ std::vector<std::int64_t> rest_of(Loader& l) {
 /// continues from there.
 template <class Change>
 void with_failing_change(Change&& change) {
-  auto changed = edited_loader();
+  auto changed = changed_loader();
   change(changed);
-  const std::vector<std::byte> there = changed.state(), here = edited_loader().state();
+  const std::vector<std::byte> there = changed.state(), here = changed_loader().state();
   REQUIRE(there != here);
   const std::vector<std::int64_t> behind = rest_of(changed);
-  auto same = edited_loader();
+  auto same = changed_loader();
   const std::vector<std::int64_t> before = rest_of(same);
   bool reached = true, threw = false;
   for (std::uint64_t first = 0; reached; ++first) {
     CAPTURE(first);
-    auto l = edited_loader();
+    auto l = changed_loader();
     bool failed = false;
     {
       const failing memory(first, 1, true);
@@ -432,7 +432,7 @@ void with_failing_change(Change&& change) {
 TEST_CASE("a change that finds no memory leaves a loader whole: where it was, or where it was to go") {
   std::vector<std::byte> state;
   {
-    auto l = edited_loader();
+    auto l = changed_loader();
     l.epoch(2);
     REQUIRE(l.next());
     state = l.state();

@@ -147,7 +147,8 @@ TEST_CASE(
   CHECK(survives(200, 0.01, 2));
   CHECK(!survives(200, 0.01, 3));
   CHECK(!survives(200, 0, 1));
-  CHECK(survives(200, 1, 200));
+  CHECK(survives(200, 1, 199));
+  CHECK(!survives(200, 1, 200));  // nothing is left
 }
 
 TEST_CASE("a rate is of the samples that a rank has, and 1 is no limit where it has few or none at first") {

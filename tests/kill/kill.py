@@ -10,8 +10,8 @@ counts of an attempt are the steps before the checkpoint that the next one conti
 undone by going back. All ranks' steps put together, attempt after attempt, must be those of an undisturbed training, sample
 by sample, with the same random numbers. That, for as many trainings as it takes for KILLS kills.
 
---stream: what is trained on (see train.cpp): plain, bucketed, packed, filtered, mixed, edited, stored; or all, KILLS kills of
-each. The journal of an edited training is at times given the beginning of a line, as a kill in the middle of a write leaves it.
+--stream: what is trained on (see train.cpp): plain, bucketed, packed, filtered, mixed, changing, stored; or all, KILLS kills of
+each.
 The stored samples are on an S3 server, rclone's, which is at times killed as well, and started again. $WICK_S3_VENV/bin has it.
 
 --fault: the training does this wrong (see train.cpp), and it is a failure when nothing is found.
@@ -33,7 +33,7 @@ import time
 from pathlib import Path
 
 FILES, EPOCHS = 401, 5
-STREAMS = ["plain", "bucketed", "packed", "filtered", "mixed", "edited", "stored"]
+STREAMS = ["plain", "bucketed", "packed", "filtered", "mixed", "changing", "stored"]
 MOST_OF_A_STATE = 4096  # bytes
 SKIPPED = 77
 PATIENCE = 240  # seconds for one attempt that is not killed
@@ -224,20 +224,9 @@ def misfit(stream, delivered):
     elif stream == "mixed":  # until each has come, 2 of 6 turns for the threes
         right = all(set(n) == set(range(FILES)) for n in of)
         right = right and all(len(t) * 2 // 6 - 1 <= sum(t) <= len(t) * 2 // 6 + 1 for t in threes)
-    else:  # the threes come with the first edit, and the second of batch 3 of epoch 2 has them go
-        right = not any(threes[0][:96]) and any(threes[0][96:120])
-        right = right and any(threes[2][48:72]) and not any(threes[2][72:])
+    else:  # weights_after() in train.cpp
+        right = [any(t) for t in threes[:4]] == [False, True, True, False]
     return "" if right and len({tuple(n) for n in of}) == EPOCHS else f"its samples are not those of {stream}"
-
-
-def tear(journal: Path, rng):
-    """Puts the beginning of a line behind the journal's, as a kill in the middle of a write leaves it. How often: 0 or 1."""
-    text = journal.read_bytes() if journal.exists() else b""
-    if not text.endswith(b"\n"):
-        return 0
-    line = text.split(b"\n")[-2]
-    journal.write_bytes(text + line[: rng.randrange(1, len(line))])
-    return 1
 
 
 def attack(options, stream) -> int:
@@ -273,7 +262,7 @@ def attack(options, stream) -> int:
             return 1
 
         kills = trainings = attempts = undone = fruitless = 0
-        samples = largest = torn = 0
+        samples = largest = 0
         while kills < options.kills:
             training = Training(program, stream, data, scratch / f"run{trainings}", options.fault)
             limit = duration
@@ -312,8 +301,6 @@ def attack(options, stream) -> int:
                 saved = after.split(b"\n")[0].split() if after != before else []
                 undone += logged - (int(saved[1]) if saved else 0)
                 largest = max(largest, len(after) - len(after.split(b"\n")[0]) - 1)
-                if stream == "edited" and rng.random() < 0.3:
-                    torn += tear(training.run / "journal", rng)
                 if after == before:  # a machine that is busy: or it would never come to its end
                     fruitless += 1
                     limit *= 1.3
@@ -340,7 +327,6 @@ def attack(options, stream) -> int:
             f"kill: {stream}: {kills} kills in {trainings} trainings, {attempts} attempts of 1 to 4 ranks; {fruitless} before the first "
             f"checkpoint, {undone} steps undone: {samples} samples delivered as in the undisturbed training, 0 lost, 0 "
             f"repeated, order equal; states of {largest} bytes at most"
-            + (f"; {torn} journals torn" if stream == "edited" else "")
             + (f"; the server was killed {server.restarts} times" if server else "")
         )
     return 0

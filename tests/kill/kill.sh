@@ -4,8 +4,8 @@
 #   bash tests/kill/kill.sh [KILLS] [--stream NAME] [--seed N] [--fault NAME]
 #   bash tests/kill/kill.sh --cache [KILLS] [--full N] [--seed N]
 #
-# 100 kills when it is not said. --stream: plain, bucketed, packed, filtered, mixed, edited or stored; `30 --stream all` is 30
-# kills of each. --cache: processes that write one cache on disk are killed, 200 times, 20 of them with a full disk. --fault: the training resumes wrongly, and that must be found: late, again, order, draw; leak (filtered), forget (edited).
+# 100 kills when it is not said. --stream: plain, bucketed, packed, filtered, mixed, changing or stored; `30 --stream all` is 30
+# kills of each. --cache: processes that write one cache on disk are killed, 200 times, 20 of them with a full disk. --fault: the training resumes wrongly, and that must be found: late, again, order, draw; leak (filtered), forget (changing).
 # Builds what it needs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

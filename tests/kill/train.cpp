@@ -6,7 +6,7 @@
 //
 // DATA/*.bin are the samples. STREAM is what is made of them: plain, bucketed (batches by length), packed
 // (rows in which samples lie one behind the other), filtered (some are left out), mixed (three sources by
-// weight), edited (the same, whose weights change, with RUN/journal), or stored (plain, from the bucket of
+// weight), changing (the same, whose weights change), or stored (plain, from the bucket of
 // DATA's name on the server in AWS_ENDPOINT_URL). RUN/checkpoint is replaced every
 // EVERY steps by rank 0, when all ranks have written that step down: "ATTEMPT STEPS\n", how many steps of
 // which attempt count, and the loader's state. RUN/ATTEMPT.RANK.WORLD.log has "from ATTEMPT STEPS" (of the
@@ -221,39 +221,23 @@ struct arguments {
   std::uint64_t attempt, rank, world, workers, prefetch, every, epochs, kill_at;
 };
 
-struct planned_edit {
-  std::uint64_t epoch, batch;
-  std::vector<wick::source_weight> weights;
-};
-/// By rising place; two of them at one.
-std::vector<planned_edit> edits() {
-  return {{0, 4, {{"threes", 2}}},
-          {0, 11, {{"twos", 0}}},
-          {1, 0, {{"twos", 1}, {"threes", 1}}},
-          {1, 6, {{"ones", 0}}},
-          {2, 3, {{"ones", 1.25}}},
-          {2, 3, {{"threes", 0}}},
-          {4, 2, {{"threes", 3}, {"ones", 0.5}}}};
-}
-/// Makes those of the first `ahead` batches from here on, and those before again, as a program does that
-/// was started again.
-template <class Loader>
-void edit(Loader& batches, std::uint64_t epoch, std::uint64_t number, std::uint64_t ahead) {
-  for (const planned_edit& e : edits()) {
-    if (e.epoch > epoch || (e.epoch == epoch && e.batch > number + ahead)) return;
-    moment();
-    batches.set_mix_weights(e.weights, {.at_epoch = e.epoch, .at_batch = e.batch});
-    moment();
+/// Weights of the mix in the epochs after this one.
+std::vector<wick::source_weight> weights_after(std::uint64_t epoch) {
+  switch (epoch) {
+    case 0:
+      return {{"threes", 2}};
+    case 1:
+      return {{"twos", 0}};
+    case 2:
+      return {{"twos", 1}, {"threes", 0}};
+    default:
+      return {{"threes", 3}, {"ones", 1.25}};
   }
 }
 
-template <bool Edited = false, class Pipeline>
+template <bool Changing = false, class Pipeline>
 int train(const arguments& a, Pipeline pipeline, std::atomic<bool>& resumed) {
-  wick::loader batches(std::move(pipeline),
-                       {.seed = 2024,
-                        .workers = a.workers,
-                        .prefetch = a.prefetch,
-                        .journal_file = Edited ? (a.run / "journal").string() : std::string()});
+  wick::loader batches(std::move(pipeline), {.seed = 2024, .workers = a.workers, .prefetch = a.prefetch});
 
   const std::string name =
       std::to_string(a.attempt) + "." + std::to_string(a.rank) + "." + std::to_string(a.world);
@@ -276,14 +260,20 @@ int train(const arguments& a, Pipeline pipeline, std::atomic<bool>& resumed) {
   std::uint64_t steps = 0;
   bool late = resumed && fault("late");
   const bool forgets = resumed && fault("forget");
-  const std::uint64_t ahead = std::array<std::uint64_t, 3>{0, 2, 100}[a.attempt % 3];
+  const std::uint64_t change_at = std::array<std::uint64_t, 3>{0, 2, 7}[a.attempt % 3];
   std::vector<std::byte> state_before = batches.state();
   for (std::uint64_t epoch = batches.current_epoch(); epoch < a.epochs; ++epoch, number = 0) {
     batches.epoch(epoch);
     if (std::exchange(late, false)) (void)batches.next();
+    bool changed = false;
     for (;; ++number) {
-      if constexpr (Edited) {
-        if (!forgets) edit(batches, epoch, number, ahead);
+      if constexpr (Changing) {
+        if (!forgets && !changed && number >= change_at) {
+          moment();
+          batches.set_mix_weights(weights_after(epoch));  // once more where the state has them
+          moment();
+          changed = true;
+        }
       }
       const auto batch = batches.next();
       if (!batch) break;
@@ -353,7 +343,7 @@ int train(const arguments& a) {
            shard | rows | batch;
   };
   if (a.stream == "mixed") return train(a, three(3, 2), resumed);
-  if (a.stream == "edited") return train<true>(a, three(2, 0), resumed);
+  if (a.stream == "changing") return train<true>(a, three(2, 0), resumed);
   std::vector<std::uint32_t> lengths;
   for (std::uint64_t i = 0; i < source.size(); ++i)
     lengths.push_back(text_length(fs::file_size(source.path(i))));

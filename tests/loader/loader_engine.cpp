@@ -18,6 +18,7 @@
 #include "support/eventually.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
+#include <wick/async/detail/scope.hpp>
 #include <wick/core.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 

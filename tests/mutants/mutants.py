@@ -38,7 +38,7 @@ TRANSFERS = "include/wick/stores/impl/http_transfers.ipp"
 SECOND = "include/wick/stores/impl/http_second_requests.ipp"
 MIX = "include/wick/sampling/mix.hpp"
 SOURCE = "include/wick/ext/source.hpp"
-MIXTURE = "include/wick/resume/impl/mixture.ipp"
+PLANS = "include/wick/loader/impl/epoch_plans.ipp"
 STATE = "include/wick/resume/impl/state.ipp"
 INDEX_LOCK = "include/wick/io/impl/index_lock.ipp"
 PATH = "include/wick/loader/detail/stage_path.hpp"
@@ -141,7 +141,8 @@ MUTANTS = [
     # what changes under a loader
     ("a mix keeps its first sizes", MIX, "if (!same) go_by(std::move(next));", "", "loader", "loader/changed_source"),
     ("sources put together are not refreshed", SOURCE, "static_cast<void>(s.refresh());", ";", "sources", "sources/replay_rounds"),
-    ("a state behind an edit is taken", MIXTURE, "if (place{e.epoch, e.batch} >=", "if (true || place{e.epoch, e.batch} >=", "resume", "resume/mixture"),
+    ("an epoch goes by the weights before a change", PLANS, "(*planned_ < weights_.from) == (epoch < weights_.from)", "(true || epoch != 0)", "loader", "loader/mix_weights"),
+    ("a refused state leaves its weights", PLANS, "if (!changed_ || kept_) return;", "if (true || kept_) return;", "loader", "loader/mix_weights"),
     ("a rank takes another's samples", STATE, "if (!mine.batched && saved.rank != mine.rank", "if (false && saved.rank != mine.rank", "resume", "resume/state"),
     # servers: what is checked, retried, shown
     ("servers: another part than asked for is taken", ANSWER, "first == from && end <= to", "true", "stores", "stores/remote"),

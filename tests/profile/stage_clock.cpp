@@ -102,7 +102,7 @@ TEST_CASE("what is waited for is distinguished from how long it was") {
 TEST_CASE("another thread's turn in the first reading of processor time puts off no later reading") {
   wick::executor on(1);
   const wick::executor::helper slot(on);
-  wick::detail::stage_clocks clocks(on, 1, 0, 1, false, false);
+  wick::detail::stage_clocks clocks(on, 1, 0, 1, false);
   auto& mine = clocks.mine();
   constexpr std::uint64_t at = 1'000'000, turn = 1'000'000'000, readings = 2;
   mine.has_probed({}, at, turn, readings);

@@ -68,15 +68,15 @@ std::string bytes_of(const Batch& b) {
   return out;
 }
 
-struct no_edits {
+struct no_changes {
   template <class Loader>
   void operator()(Loader&, std::uint64_t, std::uint64_t) const {}
 };
 
-/// The batches of all epochs, the ranks' parts one behind the other. `edit` is called before each batch.
-template <class Make, class Edit = no_edits>
+/// The batches of all epochs, the ranks' parts one after the other. `change` is called before each batch.
+template <class Make, class Change = no_changes>
 std::vector<std::string> run(const Make& make, std::uint64_t world, wick::loader_options options,
-                             const Edit& edit = {}) {
+                             const Change& change = {}) {
   std::vector<std::string> out;
   for (std::uint64_t rank = 0; rank < world; ++rank) {
     wick::loader l(make(wick::shard(rank, world)), options);
@@ -84,7 +84,7 @@ std::vector<std::string> run(const Make& make, std::uint64_t world, wick::loader
     for (std::uint64_t e = 0; e < epochs; ++e) {
       l.epoch(e);
       for (std::uint64_t number = 0;; ++number, ++at) {
-        edit(l, e, number);
+        change(l, e, number);
         const auto batch = l.next();
         if (!batch) break;
         if (rank == 0) out.push_back("epoch " + std::to_string(e) + ":");
@@ -104,20 +104,20 @@ std::string digest(const std::vector<std::string>& batches) {
 }
 
 /// The digest of one rank and one worker, after all others were found to be the same.
-template <class Make, class... Edit>
-std::string same_for_all(const Make& make, const Edit&... edit) {
-  const std::vector<std::string> alone = run(make, 1, {.seed = 11, .workers = 1}, edit...);
+template <class Make, class... Change>
+std::string same_for_all(const Make& make, const Change&... change) {
+  const std::vector<std::string> alone = run(make, 1, {.seed = 11, .workers = 1}, change...);
   CHECK(alone.size() > 40);
   CHECK(std::set<std::string>(alone.begin(), alone.end()).size() == alone.size());
   for (const std::size_t workers : {1, 4}) {
     for (const std::uint64_t world : {1, 2, 4}) {
       CAPTURE(workers);
       CAPTURE(world);
-      const auto got = run(make, world, {.seed = 11, .workers = workers, .prefetch = 2 * world}, edit...);
+      const auto got = run(make, world, {.seed = 11, .workers = workers, .prefetch = 2 * world}, change...);
       CHECK(digest(got) == digest(alone));
     }
   }
-  CHECK(digest(run(make, 1, {.seed = 12, .workers = 1}, edit...)) != digest(alone));
+  CHECK(digest(run(make, 1, {.seed = 12, .workers = 1}, change...)) != digest(alone));
   return digest(alone);
 }
 
@@ -130,22 +130,13 @@ auto mixed(double books, double code) {
                    wick::weighted_source{texts{70, 2000}, code, "code"});
 }
 
-struct edits {
-  std::uint64_t ahead;  // batches that an edit is made before it holds
+struct changes {
+  std::uint64_t at;  // the batch of an epoch before which weights change, for the next one
   template <class Loader>
   void operator()(Loader& l, std::uint64_t epoch, std::uint64_t number) const {
-    const struct {
-      std::uint64_t epoch, batch;
-      std::vector<wick::source_weight> weights;
-    } all[] = {{0, 3, {{"code", 1}}},
-               {0, 9, {{"books", 0}}},
-               {1, 0, {{"books", 2}, {"code", 0}}},
-               {1, 5, {{"web", 0.5}}},
-               {2, 2, {{"web", 3}, {"code", 0.5}}}};
-    for (const auto& e : all) {
-      if (e.epoch == epoch && e.batch <= number + ahead)
-        l.set_mix_weights(e.weights, {.at_epoch = e.epoch, .at_batch = e.batch});
-    }
+    if (number != at) return;
+    if (epoch == 0) l.set_mix_weights({{"code", 1}, {"books", 0}});
+    if (epoch == 1) l.set_mix_weights({{"books", 2}, {"code", 0}, {"web", 0.5}});
   }
 };
 
@@ -180,11 +171,12 @@ TEST_CASE("three epochs of a mixed stream have one SHA-256 at any worker and ran
 }
 
 TEST_CASE(
-    "three epochs of an edited stream have one SHA-256 at any worker and rank count, edited early or late") {
+    "three epochs of a mix whose weights change have one SHA-256 at any worker and rank count, and whenever "
+    "in an epoch they change") {
   const auto make = [](auto shard) {
     return mixed(0.5, 0) | shard | wick::map("tokenize", tokenize) | ragged;
   };
-  const std::string late = same_for_all(make, edits{0});
-  CHECK(same_for_all(make, edits{4}) == late);
-  CHECK(digest(run(make, 1, {.seed = 11})) != late);
+  const std::string early = same_for_all(make, changes{0});
+  CHECK(same_for_all(make, changes{4}) == early);
+  CHECK(digest(run(make, 1, {.seed = 11})) != early);
 }

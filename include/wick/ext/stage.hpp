@@ -69,7 +69,7 @@ struct stage_traits {
 
   /// An order stage that gives the same samples in every epoch, in whatever order.
   bool fixed_samples = false;
-  /// An order stage that mixes sources with weights: names(), weights(), edit(), size_in().
+  /// An order stage that mixes sources with weights: names(), weights(), set_weights(), size_in().
   bool mixes = false;
   /// Leaves out samples, by detail::drop().
   bool drops_samples = false;

@@ -30,7 +30,6 @@
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
-#include <wick/resume/mixture.hpp>
 
 namespace wick::inline v0_1 {
 
@@ -122,19 +121,13 @@ class loader {
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
   void refresh() { core().refresh(); }
 
-  /// Changes weights of a mix() that nothing behind it but shard() orders: `train.set_mix_weights({{"web",
-  /// 0.5}, {"books", 0}})`, from the first batch on that is not handed over yet, or from where edit_options
-  /// says. Other weights stay as they are. Sources continue where they stood, and prefetched batches are made
-  /// again. The epoch ends where the new weights have it end: see batches(). From then on none is begun
-  /// ahead. Such an edit of the mixture that was made already is not made again. See the guide
-  /// changing_mixture. \throws wick::error for what makes no sense, a batch that was handed over, or a
-  /// journal that can't be written; nothing has changed then
-  void set_mix_weights(const std::vector<source_weight>& weights, edit_options at = {}) {
-    core().set_mix_weights(weights, at);
-  }
-  /// Makes the edits of another run's journal, at the batches where they were made there. \throws as
-  /// set_mix_weights() does, and when it is damaged, or of another data set, pipeline or global batch
-  void replay_edits(const std::string& journal_file) { core().replay_edits(journal_file); }
+  /// Changes weights of a mix() that nothing but shard() orders: `train.set_mix_weights({{"web", 0.5},
+  /// {"books", 0}})`, from the next epoch on that begins. Other weights stay as they are, and the epoch under
+  /// way keeps its own. The weights are part of the state. An epoch ends where its weights have it end: see
+  /// batches(). On several ranks, change them on each in the same epoch.
+  /// See the guide changing_mixture. \throws wick::error for weights that make no sense, or with which an
+  /// epoch would be empty; nothing has changed then
+  void set_mix_weights(const std::vector<source_weight>& weights) { core().set_mix_weights(weights); }
   /// The weights of the next batch.
   std::vector<source_weight> mixture() const { return core().mixture(); }
 

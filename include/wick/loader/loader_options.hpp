@@ -55,9 +55,6 @@ struct loader_options {
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
   std::vector<std::string> quarantine = {};
-  /// The mixture's edits: those in this file hold from the beginning, and each loader.set_mix_weights() adds
-  /// a line. Empty: none. Ranks of one machine may have the same file.
-  std::string journal_file = {};
   /// When next() or next_async() has waited so long for a batch, one message says where each unfinished
   /// sample of that batch is: its key and stage, what it waits for, since when, and on which thread. The
   /// loader keeps waiting. 0: no message.

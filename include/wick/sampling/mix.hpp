@@ -97,18 +97,12 @@ class mix_stage {
     std::array<std::uint64_t, parts> begin{};  // in the joined source
     std::uint64_t all = 0;
   };
-  /// Positions of an epoch that have the same weights.
-  struct segment {
-    std::uint64_t begin;                      // its first position
-    std::array<std::uint64_t, parts> before;  // turns that each source has had by then
+  /// Whose turn it is in an epoch, and its end.
+  struct epoch_turns {
     interleave<parts> turns;
-    std::uint64_t end;  // of the epoch, if no edit comes behind
+    std::uint64_t end;
   };
-  using segments = std::vector<segment>;
-  struct edit_at {
-    std::uint64_t epoch, position;
-    std::array<double, parts> weights;
-  };
+  using part_weights = std::array<double, parts>;
 
  public:
   static constexpr stage_traits traits{
@@ -117,6 +111,7 @@ class mix_stage {
   mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights,
             std::array<std::string, parts> names, mix_until until) {
     check_names(names);
+    before_ = after_ = weights;
     go_by({std::move(part), weights, std::move(names), until});
   }
 
@@ -135,22 +130,27 @@ class mix_stage {
     if (!same) go_by(std::move(next));
   }
 
-  /// Without any edit.
+  /// With the weights of the first epoch.
   std::uint64_t size(std::uint64_t) const noexcept { return size_; }
 
-  // ---- edits; the copy of the loader that makes them ----
+  // ---- weights that change; the copy of the loader that changes them ----
 
   std::span<const std::string> names() const noexcept { return table_->names; }
-  std::span<const double> weights() const noexcept { return table_->weights; }  // without any edit
-  /// From this position of this epoch on, and in all later ones. Not before the last edit.
-  void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) {
-    edit_at e{epoch, position, {}};
-    std::copy(weights.begin(), weights.end(), e.weights.begin());
-    edits_.push_back(e);
+  std::span<const double> weights() const noexcept { return table_->weights; }  // those it was made with
+  /// Other weights hold in epochs before `from`, and from there on; empty ones: those it was made with.
+  void set_weights(std::span<const double> before, std::uint64_t from,
+                   std::span<const double> after) noexcept {
+    const auto take = [this](std::span<const double> given) {
+      part_weights out = table_->weights;
+      std::copy(given.begin(), given.end(), out.begin());
+      return out;
+    };
+    before_ = take(before);
+    after_ = take(after);
+    from_ = from;
   }
-  void take_back_edit() noexcept { edits_.pop_back(); }
   /// The positions of an epoch.
-  std::uint64_t size_in(std::uint64_t epoch) const { return segments_of(epoch).back().end; }
+  std::uint64_t size_in(std::uint64_t epoch) const { return turns_of(*table_, weights_in(epoch)).end; }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
     h.add(static_cast<std::uint64_t>(table_->until)).add(table_->weights.data(), sizeof(table_->weights));
@@ -164,19 +164,11 @@ class mix_stage {
    public:
     std::uint64_t operator()(std::uint64_t p) const noexcept {
       later_passes none;
-      return at(p, segment_of(p), none);
+      return at(p, none);
     }
     void map(std::uint64_t* p, std::size_t count) const noexcept {
       later_passes last;
-      for (std::size_t i = 0; i < count; ++i) p[i] = at(p[i], segment_of(p[i]), last);
-    }
-    /// Any position of the epoch as it was known at `position`: edits that come behind don't count.
-    template <class Stream>
-    std::uint64_t substitute(std::uint64_t position, Stream& stream) const {
-      const segment& s = segment_of(position);
-      const std::uint64_t p = stream.below(s.end);
-      later_passes none;
-      return at(p, p < s.begin ? segment_of(p) : s, none);
+      for (std::size_t i = 0; i < count; ++i) p[i] = at(p[i], last);
     }
 
    private:
@@ -193,13 +185,9 @@ class mix_stage {
     };
     using later_passes = std::tuple<later_pass<Parts>...>;
 
-    mixed(std::shared_ptr<const table> t, segments of, std::uint64_t seed, std::uint64_t epoch,
+    mixed(std::shared_ptr<const table> t, const epoch_turns& of, std::uint64_t seed, std::uint64_t epoch,
           std::uint32_t stage)
-        : table_(std::move(t)),
-          segments_(std::make_shared<const segments>(std::move(of))),
-          seed_(seed),
-          epoch_(epoch),
-          stage_(stage) {
+        : table_(std::move(t)), of_(of), seed_(seed), epoch_(epoch), stage_(stage) {
       auto kept = std::make_shared<kept_passes>();
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (keep<I>(std::get<I>(*kept)), ...);
@@ -209,10 +197,9 @@ class mix_stage {
 
     template <std::size_t I, class Kept>
     void keep(Kept& to) const {
-      const segment& last = segments_->back();
       std::uint64_t passes = 1;
-      if (last.end != endless) {
-        const std::uint64_t turns = last.before[I] + last.turns.count(I, last.end - last.begin);
+      if (of_.end != endless) {
+        const std::uint64_t turns = of_.turns.count(I, of_.end);
         const std::uint64_t size = std::get<I>(table_->part).size();
         passes = std::clamp<std::uint64_t>((turns + size - 1) / size, 1, most_kept);
       }
@@ -223,14 +210,9 @@ class mix_stage {
     auto functions(std::uint64_t pass) const {
       return std::get<I>(table_->part).prepare(seed_of(I, pass), epoch_, stage_);
     }
-    const segment& segment_of(std::uint64_t p) const noexcept {
-      std::size_t i = segments_->size() - 1;
-      while ((*segments_)[i].begin > p) --i;
-      return (*segments_)[i];
-    }
-    std::uint64_t at(std::uint64_t p, const segment& in, later_passes& later) const noexcept {
-      const auto turn = in.turns.at(p - in.begin);
-      return find<0>(turn.source, in.before[turn.source] + turn.number, later);
+    std::uint64_t at(std::uint64_t p, later_passes& later) const noexcept {
+      const auto turn = of_.turns.at(p);
+      return find<0>(turn.source, turn.number, later);
     }
     template <std::size_t I>
     std::uint64_t find(std::size_t source, std::uint64_t number, later_passes& later) const noexcept {
@@ -254,13 +236,13 @@ class mix_stage {
     }
 
     std::shared_ptr<const table> table_;
-    std::shared_ptr<const segments> segments_;
+    epoch_turns of_;
     std::shared_ptr<const kept_passes> kept_;
     std::uint64_t seed_, epoch_;
     std::uint32_t stage_;
   };
   mixed prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
-    return mixed(table_, segments_of(epoch), seed, epoch, stage);
+    return mixed(table_, turns_of(*table_, weights_in(epoch)), seed, epoch, stage);
   }
 
  private:
@@ -272,7 +254,7 @@ class mix_stage {
       t.all += p.all();
     });
     auto next = std::make_shared<const table>(std::move(t));
-    size_ = begin_at(*next, 0, {}, next->weights).end;
+    size_ = turns_of(*next, next->weights).end;
     table_ = std::move(next);
   }
   template <class F>
@@ -281,53 +263,44 @@ class mix_stage {
       (f(I, std::get<I>(t.part)), ...);
     }(std::index_sequence_for<Parts...>{});
   }
-  segments segments_of(std::uint64_t epoch) const {
-    const std::array<double, parts>* weights = &table_->weights;
-    for (const edit_at& e : edits_) {
-      if (e.epoch < epoch) weights = &e.weights;
-    }
-    segments out{begin_at(*table_, 0, {}, *weights)};
-    for (const edit_at& e : edits_) {
-      if (e.epoch != epoch) continue;
-      const segment& last = out.back();
-      // Behind an end that came nearer since, by a refresh(): its weights hold from the next epoch on.
-      if (e.position != 0 && e.position >= last.end) break;
-      std::array<std::uint64_t, parts> before = last.before;
-      for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
-      out.push_back(begin_at(*table_, e.position, before, e.weights));
-    }
-    return out;
+  const part_weights& weights_in(std::uint64_t epoch) const noexcept {
+    return epoch < from_ ? before_ : after_;
   }
-  /// Each source resumes at its next sample. A source of weight 0 neither ends the epoch nor holds it open.
-  static segment begin_at(const table& t, std::uint64_t p, const std::array<std::uint64_t, parts>& before,
-                          const std::array<double, parts>& weights) {
-    segment out{p, before, interleave<parts>(weights), 0};
-    std::uint64_t more = t.until == mix_until::all_exhausted ? 0 : endless;
+  /// A source of weight 0 neither ends the epoch nor holds it open.
+  static epoch_turns turns_of(const table& t, const part_weights& weights) {
+    epoch_turns out{interleave<parts>(weights), t.until == mix_until::all_exhausted ? 0 : endless};
     each(t, [&](std::size_t i, const auto& part) {
       if (weights[i] == 0) return;
-      const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
       // The epoch ends before the turn at which source i would start over.
       if (t.until == mix_until::first_exhausted)
-        more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
-      if (t.until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
+        out.end = std::min(out.end, out.turns.positions_for(i, part.size() + 1) - 1);
+      if (t.until == mix_until::all_exhausted)
+        out.end = std::max(out.end, out.turns.positions_for(i, part.size()));
     });
-    out.end = p + std::min(more, endless - std::min(p, endless));
     return out;
   }
 
   std::shared_ptr<const table> table_;
-  std::vector<edit_at> edits_;  // by rising epoch and position
+  part_weights before_{}, after_{};  // of epochs before from_, and from there on
+  std::uint64_t from_ = 0;
   std::uint64_t size_ = 0;
 };
 
 }  // namespace detail
+
+/// A source of a mix() by its name, and its weight, for loader.set_mix_weights().
+struct source_weight {
+  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
+  double weight = 0;  ///< its share of the turns, of the sum of all weights; 0: none
+  friend bool operator==(const source_weight&, const source_weight&) = default;
+};
 
 /// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
 template <class Part>
 struct weighted_source {
   Part part;              ///< the source, with its order stages
   double weight;          ///< its share of the turns, of the sum of all weights; 0: none until
-                          ///< loader.set_mix_weights() says so
+                          ///< loader.set_mix_weights() gives it one
   std::string name = {};  ///< for loader.set_mix_weights(); without one it is the source's number, from 0
 };
 template <class Part>
@@ -372,8 +345,8 @@ std::array<std::string, N> numbered(std::array<std::string, N> names) {
 /// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings, 1})` is
 /// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
 /// prefetched. Its samples come in its own order, a new one in each pass. `| shuffle()` behind mix() shuffles
-/// the whole. A mix can be sharded as any source can. loader.set_mix_weights() changes the weights during a
-/// training. \throws wick::error for a weight below 0, when all are 0, or for an empty source
+/// the whole. A mix can be sharded as any source can. loader.set_mix_weights() changes the weights between
+/// epochs. \throws wick::error for a weight below 0, when all are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
 auto mix(mix_until until, weighted_source<Parts>... each) {

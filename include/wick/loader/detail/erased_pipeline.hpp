@@ -88,10 +88,8 @@ class erased_mix {
  public:
   virtual ~erased_mix() = default;
   virtual std::span<const std::string> names() const noexcept = 0;
-  virtual std::span<const double> weights() const noexcept = 0;  ///< without any edit
-  virtual void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) = 0;
-  virtual void take_back_edit() noexcept = 0;
-  virtual std::uint64_t size_in(std::uint64_t epoch) const = 0;
+  virtual std::span<const double> weights() const noexcept = 0;  ///< those it was made with
+  virtual void set_weights(const mix_weights& to) noexcept = 0;
 };
 
 /// A run of samples that the engine has claimed, and what has become of it.
@@ -136,8 +134,8 @@ class erased_pipeline {
 
   /// The source, then the order stages read what may have changed.
   virtual void refresh() = 0;
-  /// \param epoch  for which a mix() that has edits is planned; without it as if there were none. Where a
-  /// plan holds for one epoch: which one; without it epoch 0
+  /// \param epoch  whose weights a mix() goes by; without it by those it was made with. Where a plan holds
+  /// for one epoch: which one; without it epoch 0
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
   virtual owned<const erased_plan> plan(const shard_stage& shard, std::uint64_t seed,
                                         std::optional<std::uint64_t> epoch) const = 0;

@@ -17,8 +17,8 @@
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/delivery_records.hpp>
+#include <wick/loader/detail/epoch_plans.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
-#include <wick/loader/detail/mixture_edits.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/scheduler.hpp>
 #include <wick/loader/detail/standing.hpp>
@@ -28,7 +28,7 @@
 #include <wick/profile/trace.hpp>
 #include <wick/resume/detail/delivery_log.hpp>
 #include <wick/resume/detail/state.hpp>
-#include <wick/resume/mixture.hpp>
+#include <wick/sampling/mix.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -52,8 +52,7 @@ class loader_core {
 
   void epoch(std::uint64_t e);
   void refresh();
-  void set_mix_weights(const std::vector<source_weight>& weights, const edit_options& at);
-  void replay_edits(const std::string& journal_file);
+  void set_mix_weights(const std::vector<source_weight>& weights);
   std::vector<source_weight> mixture() const;
   std::vector<std::byte> state() const;
   void load_state(std::span<const std::byte> bytes);
@@ -146,7 +145,6 @@ class loader_core {
   std::uint64_t data() const;
   pipeline_identity identity() const;
   void require_stands(const loader_state& s, const erased_plan& by) const;
-  void change(const std::vector<source_weight>& weights, const edit_options& at);
 
   owned<executor> own_;
   run_settings settings_;
@@ -154,7 +152,7 @@ class loader_core {
   standing stands_;
   std::atomic<std::uint64_t> pass_{0};  // read by a range before it is known who else uses the loader
   bool refreshed_ = true;               // the last refresh() has gone well
-  mixture_edits edits_{settings_, scheduler_};
+  epoch_plans plans_{settings_, scheduler_};
   single_user user_;
   const bool exchanges_;  // between two epochs samples may be exchanged, without refresh()
   // Source and stages hash lists for these, which may take long: they are asked once, and after changes.

@@ -82,7 +82,8 @@ class scheduler {
   void stop_preparing() noexcept { orders_.forget(); }
   /// Drops what is under way, and goes by another plan from then on, as refresh() does.
   /// \param stop  a new one
-  void replan(owned<const erased_plan> next, owned<stop_source> stop) noexcept;
+  /// \param ahead  the plan holds for the next epoch, too, which may begin ahead
+  void replan(owned<const erased_plan> next, owned<stop_source> stop, bool ahead) noexcept;
 
   /// The next batch if it is finished, else null. Keep it until release().
   batch_job* try_take() noexcept {
@@ -175,7 +176,7 @@ class scheduler {
   const bool suspends_;  // stages of samples may
   tokens tokens_;        // of samples that may be under way at a time
   const bool chooses_in_flight_;
-  bool run_ahead_;
+  bool may_run_ahead_, run_ahead_;
 
   // the consumer's
   bool started_ = false;

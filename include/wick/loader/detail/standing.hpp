@@ -10,7 +10,6 @@
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/sample_group.hpp>
 #include <wick/resume/detail/state.hpp>
-#include <wick/resume/mixture.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -29,12 +28,14 @@ struct standing {
   bool under_way() const noexcept { return epoch && !loaded && left != 0; }
   std::uint64_t number(const erased_plan& by) const noexcept { return by.batches() - left; }
 
-  /// The batch that is handed over next.
-  mixture_journal::place next(const erased_plan& by) const noexcept {
-    if (loaded) return {loaded->epoch, loaded->batch};
-    if (!epoch) return {};
-    if (left == 0) return {*epoch + 1, 0};
-    return {*epoch, number(by)};
+  /// The epoch of the batch that is handed over next, and the first one of which none was.
+  std::uint64_t epoch_of_next() const noexcept {
+    if (loaded) return loaded->epoch;
+    return !epoch ? 0 : left == 0 && !group.under_way() ? *epoch + 1 : *epoch;
+  }
+  std::uint64_t first_whole_epoch() const noexcept {
+    if (loaded) return loaded->epoch + (loaded->batch != 0 || loaded->sample != 0 ? 1 : 0);
+    return epoch ? *epoch + 1 : 0;
   }
   void write(loader_state& to, const erased_plan& by, bool batched) const noexcept {
     to.rounds = rounds;

@@ -78,18 +78,16 @@ class typed_plan final : public erased_plan {
   epoch_plan<Path> plan_;
 };
 
-/// The first stage of a path, a mix() that can be edited.
+/// The first stage of a path, a mix() whose weights can change.
 template <class Mix>
 class typed_mix final : public erased_mix {
  public:
   explicit typed_mix(Mix& of) noexcept : mix_(of) {}
   std::span<const std::string> names() const noexcept override { return mix_.names(); }
   std::span<const double> weights() const noexcept override { return mix_.weights(); }
-  void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) override {
-    mix_.edit(epoch, position, weights);
+  void set_weights(const mix_weights& to) noexcept override {
+    mix_.set_weights(to.before, to.from, to.after);
   }
-  void take_back_edit() noexcept override { mix_.take_back_edit(); }
-  std::uint64_t size_in(std::uint64_t epoch) const override { return mix_.size_in(epoch); }
 
  private:
   Mix& mix_;

@@ -4,9 +4,9 @@
 
 #include <wick/loader/impl/batch_completion.ipp>
 #include <wick/loader/impl/delivery.ipp>
+#include <wick/loader/impl/epoch_plans.ipp>
 #include <wick/loader/impl/loader_core.ipp>
 #include <wick/loader/impl/loader_state.ipp>
-#include <wick/loader/impl/mixture_edits.ipp>
 #include <wick/loader/impl/pipeline_run.ipp>
 #include <wick/loader/impl/report_recorder.ipp>
 #include <wick/loader/impl/report_trace.ipp>

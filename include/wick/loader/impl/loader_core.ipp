@@ -51,10 +51,6 @@ loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const
         "delivery_log_file: the pipeline gives samples, and the log is of batches; add batch() or "
         "array_batch() to the pipeline, or leave delivery_log_file empty");
   }
-  if (options.journal_file.empty()) return;
-  if (!edits_.possible()) refuse_journal_file();
-  // From the beginning those of this file hold.
-  edits_.add_all(edits_.open(identity()).open(options.journal_file));
 }
 
 void loader_core::require_epoch(const char* call, std::uint64_t e) {
@@ -87,13 +83,13 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
   on().require_workers();
   require_refreshed();
   scheduler_.size().require_same();
-  next_plan by = edits_.plan_for(e);
+  next_plan by = plans_.plan_for(e);
   if (exchanges_ && stands_.left == 0) look_at_data();
   if (records_.deliveries) data();
   records_.report.begin(subject());
   records_.prints.begin(e);
   // From here on nothing is thrown before the loader stands in the epoch.
-  if (by) edits_.go_by(std::move(by));
+  if (by) plans_.go_by(std::move(by));
   if (!stands_.resumes(e)) records_.account.begin(e);
   stands_.begin(e, plan());
   if (outruns) pass_.fetch_add(1, std::memory_order_relaxed);  // ranges of the epoch before

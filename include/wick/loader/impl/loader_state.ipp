@@ -16,7 +16,7 @@
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/resume/detail/state.hpp>
-#include <wick/resume/mixture.hpp>
+#include <wick/sampling/mix.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -37,7 +37,7 @@ std::vector<std::byte> loader_core::state() const {
   s.of = identity();
   s.filtered = records_.drops.of_training;
   records_.account.write(s);
-  if (edits_.any()) edits_.journal()->write(s);
+  s.weights = plans_.weights();
   stands_.write(s, plan(), settings_.facts().batched);
   if (s.batch == plan().batches()) s.begin_next_epoch();
   return s.to_bytes();
@@ -47,18 +47,18 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   const single_user::hold mine(user_, "load_state()");
   loader_state s = loader_state::from_bytes(bytes);
   require_goes_on(s, "load_state: the state is of ");
-  edits_.require_same(s);
-  next_plan by = edits_.plan_for(s.epoch);
+  epoch_plans::change weights(plans_, s.weights);
+  next_plan by = plans_.plan_for(s.epoch);
   const erased_plan& then = by ? *by.plan : plan();
   require_stands(s, then);
-  if (s.batch == then.batches())
-    s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+  if (s.batch == then.batches()) s.begin_next_epoch();  // written where the epoch had more samples
   auto loaded = make_owned<const loader_state>(std::move(s));
   if (exchanges_ && stands_.left == 0) look_at_data();
   records_.account.read(*loaded);
   // From here on nothing is thrown.
+  weights.keep();
   records_.drops.of_training = records_.drops.reported = loaded->filtered;
-  if (by) edits_.go_by(std::move(by));
+  if (by) plans_.go_by(std::move(by));
   stands_.load(std::move(loaded));
 }
 
@@ -66,7 +66,7 @@ void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
   const single_user::hold mine(user_, "seek()");
   require_epoch("seek", epoch);
   require_refreshed();
-  next_plan by = edits_.plan_for(epoch);
+  next_plan by = plans_.plan_for(epoch);
   const erased_plan& then = by ? *by.plan : plan();
   const bool batched = settings_.facts().batched;
   const std::uint64_t there = batched ? then.batches() : then.positions();
@@ -90,7 +90,7 @@ void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
   if (exchanges_ && stands_.left == 0) look_at_data();
   // From here on nothing is thrown.
   records_.account.begin(epoch);
-  if (by) edits_.go_by(std::move(by));
+  if (by) plans_.go_by(std::move(by));
   stands_.load(std::move(target));
 }
 
@@ -155,41 +155,23 @@ void loader_core::refresh() {
   data_.reset();
   stages_.reset();
   if (records_.account.any_bad() && before != data()) forget_bad();
-  edits_.refreshed();
-  if (next_plan by = edits_.plan_for(current_epoch())) edits_.go_by(std::move(by));
+  plans_.refreshed();
+  if (next_plan by = plans_.plan_for(current_epoch())) plans_.go_by(std::move(by));
   if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");
   ++stands_.rounds;
   refreshed_ = true;
 }
 
-// ---- edits of a mixture ----
+// ---- weights of a mix() ----
 
-void loader_core::set_mix_weights(const std::vector<source_weight>& weights, const edit_options& at) {
+void loader_core::set_mix_weights(const std::vector<source_weight>& weights) {
   const single_user::hold mine(user_, "set_mix_weights()");
-  change(weights, at);
-}
-
-void loader_core::change(const std::vector<source_weight>& weights, const edit_options& at) {
-  edits_.require_possible();
   on().require_workers();
-  const mixture_journal::place next = stands_.next(plan());
-  auto e = edits_.open(identity()).resolve(weights, at, next, settings_.facts().shard.world == 1);
-  if (!e) return;
   const std::uint64_t taken = stands_.number(plan());
-  edits_.add(std::move(*e), next, current_epoch());
+  plans_.set_weights(weights, stands_.first_whole_epoch(), current_epoch());
   stands_.replan(taken, plan());
 }
 
-void loader_core::replay_edits(const std::string& journal_file) {
-  const single_user::hold mine(user_, "replay_edits()");
-  edits_.require_possible();
-  mixture_journal& journal = edits_.open(identity());
-  for (const mixture_edit& e : journal.read(journal_file)) change(journal.weights_of(e), {e.epoch, e.batch});
-}
-
-std::vector<source_weight> loader_core::mixture() const {
-  edits_.require_possible();
-  return edits_.at(stands_.next(plan()));
-}
+std::vector<source_weight> loader_core::mixture() const { return plans_.mixture(stands_.epoch_of_next()); }
 
 }  // namespace wick::detail

@@ -67,7 +67,8 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
       chooses_in_flight_(options.in_flight == 0),
-      run_ahead_(options.prefetch_next_epoch && !of.facts().plans_each_epoch),
+      may_run_ahead_(options.prefetch_next_epoch && !of.facts().plans_each_epoch),
+      run_ahead_(may_run_ahead_),
       done_(most_),
       pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
       completion_(run_, done_, pool_, options.content_fingerprint),
@@ -151,16 +152,17 @@ task<void> scheduler::left_async() {
 
 void scheduler::refresh() {
   if (started_) drain(make_owned<stop_source>());
-  started_ = left_ = run_ahead_ = false;
+  started_ = left_ = run_ahead_ = may_run_ahead_ = false;
   orders_.forget();
   run_.pipeline.refresh();
   go_by(run_.pipeline.plan(run_.facts.shard, run_.settings.seed, std::nullopt));
   size_.take_anew();
 }
 
-void scheduler::replan(owned<const erased_plan> next, owned<stop_source> stop) noexcept {
+void scheduler::replan(owned<const erased_plan> next, owned<stop_source> stop, bool ahead) noexcept {
   if (started_) drain(std::move(stop));
-  started_ = left_ = run_ahead_ = false;
+  started_ = left_ = false;
+  run_ahead_ = ahead && may_run_ahead_;
   orders_.forget();
   go_by(std::move(next));
 }

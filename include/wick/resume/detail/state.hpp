@@ -35,6 +35,17 @@ struct pipeline_identity {
   std::uint64_t rank = 0;  ///< without batch(): whose samples were handed over
 };
 
+/// The weights of a mix() that loader.set_mix_weights() has changed: those of epochs before `from`, and those
+/// from there on. Both are empty where it never did.
+struct mix_weights {
+  static constexpr std::size_t most_sources = 100;  // so that a state has room for them
+  std::uint64_t from = 0;
+  std::vector<double> before = {}, after = {};
+
+  const std::vector<double>& in(std::uint64_t epoch) const noexcept { return epoch < from ? before : after; }
+  friend bool operator==(const mix_weights&, const mix_weights&) = default;
+};
+
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
@@ -50,13 +61,12 @@ struct loader_state {
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
   std::uint64_t rounds = 0;    ///< how often loader.refresh() updated the data
-  std::uint64_t edits = 0;     ///< of the mixture, by loader.set_mix_weights()
-  std::uint64_t journal = 0;   ///< a hash of these
+  mix_weights weights = {};    ///< by loader.set_mix_weights()
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
 
-  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
+  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond 40
   /// written as one.
   std::vector<std::byte> to_bytes() const;
   /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format

@@ -3,6 +3,5 @@
 #pragma once
 
 #include <wick/resume/impl/delivery_log.ipp>
-#include <wick/resume/impl/mixture.ipp>
 #include <wick/resume/impl/state.ipp>
 #include <wick/resume/impl/state_file.ipp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -44,7 +45,7 @@ std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept {
 }
 
 std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages) {
-  constexpr std::size_t most = 70;
+  constexpr std::size_t most = 40;
   std::vector<stage_identity> out;
   for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
     const auto& [name, parameters, changes] = stages[i];
@@ -124,7 +125,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   const std::uint64_t share = of.batched ? 1 : of.rank == 0 ? 0 : of.rank + 1;
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, share, epoch, batch, sample, failures, counted_failures,
-        epoch_failures, consecutive_failures, rounds, filtered, edits, journal}) {
+        epoch_failures, consecutive_failures, rounds, filtered, weights.from}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -134,6 +135,9 @@ std::vector<std::byte> loader_state::to_bytes() const {
     w.text(s.name);
     w.number(s.parameters);
   }
+  w.number(static_cast<std::uint16_t>(weights.after.size()));
+  for (const double weight : weights.before) w.number(std::bit_cast<std::uint64_t>(weight));
+  for (const double weight : weights.after) w.number(std::bit_cast<std::uint64_t>(weight));
   auto& bytes = w.bytes();
   const std::uint64_t length = bytes.size() + sizeof(std::uint64_t);
   for (std::size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<std::byte>(length >> (8 * i));
@@ -177,7 +181,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   std::uint64_t share = 0;
   for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &share, &s.epoch, &s.batch,
                            &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
-                           &s.consecutive_failures, &s.rounds, &s.filtered, &s.edits, &s.journal}) {
+                           &s.consecutive_failures, &s.rounds, &s.filtered, &s.weights.from}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = share == 1;
@@ -187,6 +191,11 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
     const auto letters = r.number<std::uint8_t>();
     std::string name = r.text(letters);
     s.of.stages.push_back({std::move(name), r.number<std::uint64_t>()});
+  }
+  const auto sources = r.number<std::uint16_t>();
+  for (std::vector<double>* const weights : {&s.weights.before, &s.weights.after}) {
+    for (std::size_t i = 0; i < sources; ++i)
+      weights->push_back(std::bit_cast<double>(r.number<std::uint64_t>()));
   }
   return s;
 }

@@ -18,7 +18,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Whether loader.set_mix_weights() can change the order: a mix, and no order stage behind it.
+/// Whether loader.set_mix_weights() can change the order: a mix, and no order stage after it.
 template <class Types>
 consteval bool has_editable_mix() {
   if constexpr (Types::order_end == 0) {
@@ -50,7 +50,7 @@ class epoch_plan {
   using order_type = typename groups_type::order_type;
   using range = position_range;
 
-  /// \param epoch  that has edits of the mixture, or is planned by itself; without it the first
+  /// \param epoch  that has weights of its own, or is planned by itself; without it the first
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
   epoch_plan(const Path& path, const shard_stage& shard, std::uint64_t seed,
              std::optional<std::uint64_t> epoch)
@@ -163,8 +163,6 @@ class epoch_plan {
   std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
     if constexpr (grouped)
       return order->alike(position, stream.below(order->alike(position)));
-    else if constexpr (editable)
-      return std::get<0>(order).substitute(position, stream);
     else
       return index(order, stream.below(ordered_));
   }
