@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the shape of the house: which header may include which, and what each must be. A line per violation.
 
-structure.py ROOT
+structure.py ROOT             the checks
+structure.py ROOT --figures   lines and files of each room, public names, and public signatures that use wick::detail
 
 The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
 LibTorch, all names are in the version's inline namespace, what users include stays cheap, what is compiled once has a file
@@ -134,6 +135,47 @@ def public_names(declarations: list, within: str = "") -> list:
     return found
 
 
+def signatures_with_detail(declarations: list, within: tuple = ()) -> list:
+    """Public functions whose parameters, and public variables whose types, are of wick::detail."""
+    found = []
+    for d in declarations:
+        if d.kind == "namespace":
+            found += signatures_with_detail(d.within, (*within, *d.name.split("::")))
+        elif "detail" in within:
+            continue
+        elif d.kind == "class":
+            found += signatures_with_detail([m for m in d.within if m.public], (*within, d.name))
+        elif d.kind in ("function", "variable"):
+            # What a function returns may have no public name: a stage, an awaitable. Its mistakes' overloads have none to show.
+            shown = d.declared[d.declared.find("(") :] if d.kind == "function" else d.declared
+            if re.search(r"\bdetail::(?!written_at|misfit|almost_)", shown):
+                found.append("::".join((*within, d.name)))
+    return found
+
+
+def figures(base: Path, headers: list) -> None:
+    """Prints what there is, room by room."""
+    rooms, names, signatures = collections.defaultdict(lambda: [0, 0, 0, 0]), set(), []
+    for header in headers:
+        text = (base / header).read_text(encoding="utf-8")
+        parts = Path(header).parts
+        row = rooms[parts[0] if len(parts) > 1 else "(top)"]
+        row[("detail" in parts) + 2 * ("impl" in parts)] += 1
+        row[3] += text.count("\n")
+        if not {"detail", "impl"} & set(parts):
+            declared = read(text)
+            names |= {n for n in public_names(declared) if n and not n.startswith("operator")}
+            signatures += [f"{header}: {s}" for s in signatures_with_detail(declared)]
+    print(f"{'room':12} {'public':>7} {'detail':>7} {'bodies':>7} {'lines':>7}")
+    for room, row in sorted(rooms.items()):
+        print(f"{room:12} {row[0]:7} {row[1]:7} {row[2]:7} {row[3]:7}")
+    total = [sum(row[i] for row in rooms.values()) for i in range(4)]
+    print(f"{'all':12} {total[0]:7} {total[1]:7} {total[2]:7} {total[3]:7}")
+    for signature in signatures:
+        print(f"of wick::detail: {signature}")
+    print(f"{len(names)} public names, {len(signatures)} public signatures with wick::detail")
+
+
 def namesakes(headers: list) -> list:
     """Headers that share a file name. A body has that of its header, or one of its own."""
     by_name = collections.defaultdict(list)
@@ -158,9 +200,13 @@ def reached(graph: dict, roots: list) -> set:
 
 
 def main() -> int:
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
+    arguments = [a for a in sys.argv[1:] if a != "--figures"]
+    root = Path(arguments[0] if arguments else Path(__file__).parent.parent)
     base = root / "include" / "wick"
     headers = sorted(p.relative_to(base).as_posix() for p in base.rglob("*.[hi]pp"))
+    if "--figures" in sys.argv[1:]:
+        figures(base, headers)
+        return 0
     version = re.search(r'version = "([^"]+)"', (base / "version.hpp").read_text(encoding="utf-8")).group(1)
     inner_namespace = "v" + "_".join(version.split(".")[:2])
     faults, graph, costly = [], {}, []
