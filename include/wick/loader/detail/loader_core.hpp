@@ -134,7 +134,7 @@ class loader_core {
   batch_job* wait(const wait_check* check);
   bool deliver(batch_job& j);
   void look(const batch_job& j) noexcept;
-  bool deliver_batch(batch_job& j);
+  void deliver_batch(batch_job& j);
   void log_delivery(delivered_batch b, bool there) noexcept;
   void deliver_group(batch_job& j);
   report_recorder::subject subject() noexcept;

@@ -210,14 +210,16 @@ bool loader_core::deliver(batch_job& j) {
   --stands_.left;
   records_.report.took_batch();
   if (records_.report.looks()) look(j);
-  if (settings_.facts().batched) return deliver_batch(j);
+  if (settings_.facts().batched) {
+    deliver_batch(j);
+    return true;
+  }
   deliver_group(j);
   return next_in_group();
 }
 
 /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
-/// \returns false when it has no samples
-bool loader_core::deliver_batch(batch_job& j) {
+void loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
   tell_in_order(j, settings_, plan(), told_);
@@ -241,9 +243,7 @@ bool loader_core::deliver_batch(batch_job& j) {
     const auto thrown = std::find_if(told_.begin(), told_.end(), [](const told_failure& f) {
       return f.entry.action == error_action::fail;
     });
-    const bool quiet = !there && thrown == told_.end();
-    records_.drops.add(out, there ? print.samples : quiet ? 0 : 1);
-    if (quiet) return false;
+    records_.drops.add(out, there ? print.samples : 1);
     if (!there) throw to_exception(*thrown);
     records_.report.took(print.samples);
     records_.prints.add(print);
@@ -253,7 +253,6 @@ bool loader_core::deliver_batch(batch_job& j) {
     drop_taken();
     throw;
   }
-  return true;
 }
 
 /// Before the consumer has the batch, if there is one.

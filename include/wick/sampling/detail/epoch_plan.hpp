@@ -112,15 +112,11 @@ class epoch_plan {
   }
   /// This rank's positions of a batch.
   range slice(std::uint64_t batch, const order_type& order) const noexcept {
-    return slice(batch, order, shard_);
-  }
-  /// Those of another rank.
-  range slice(std::uint64_t batch, const order_type& order, const shard_stage& of) const noexcept {
     if constexpr (grouped) {
-      return groups_.slice(batch, order, of);
+      return groups_.slice(batch, order, shard_);
     } else {
       const std::uint64_t begin = batch * batch_size_;
-      const range mine = share_of(std::min(batch_size_, positions_ - begin), of);
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
       return {begin + mine.first, mine.count};
     }
   }
