@@ -498,6 +498,12 @@ std::pair<wick::report, std::string> over_epoch(const Pipeline& pipeline) {
   return out;
 }
 
+/// Whether advice names decode(): as work or, where other programs took its CPU, as a blocking call.
+bool names_decode(const wick::report& r) {
+  const std::string first = r.advice().substr(0, r.advice().find('.'));
+  return contains(first, "Bottleneck: ") && contains(first, "decode (");
+}
+
 /// That of five epochs of which other programs have disturbed least.
 template <class Pipeline>
 std::pair<wick::report, std::string> over_quietest_epoch(const Pipeline& pipeline) {
@@ -532,7 +538,7 @@ TEST_CASE(
     CHECK(stage_of(r, other).deferred == 0);
   CHECK_FALSE(contains(r.to_string(), "batch: "));
   CHECK(r.predict({.stage = "decode", .times_faster = 2}).gain > 1.1);
-  CHECK(contains(r.advice(), "Bottleneck: decode ("));
+  CHECK(names_decode(r));
 }
 
 TEST_CASE("what a cache, a callable, or a coroutine decodes is the time of decode()") {
@@ -555,7 +561,7 @@ TEST_CASE("what a cache, a callable, or a coroutine decodes is the time of decod
     CHECK(stage_of(r, "resize").deferred > 0);
     CHECK(stage_of(r, carried_out_by).busy < 0.4 * r.busy());
     CHECK(stage_of(r, carried_out_by).deferred == 0);
-    CHECK(contains(r.advice(), "Bottleneck: decode ("));
+    CHECK(names_decode(r));
   };
   const auto batch = wick::array_batch(2);
   check([&](int) { return decoded | wick::cache_in_memory() | batch; }, "cache_in_memory");
