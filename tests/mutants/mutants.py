@@ -41,7 +41,7 @@ SOURCE = "include/wick/ext/source.hpp"
 PLANS = "include/wick/loader/impl/epoch_plans.ipp"
 STATE = "include/wick/resume/impl/state.ipp"
 INDEX_LOCK = "include/wick/io/impl/index_lock.ipp"
-PATH = "include/wick/loader/detail/stage_path.hpp"
+PIPELINE = "include/wick/loader/detail/typed_pipeline.hpp"
 PLAN = "include/wick/sampling/detail/epoch_plan.hpp"
 GROUPS = "include/wick/sampling/detail/group_plan.hpp"
 ORDERS = "include/wick/loader/detail/epoch_orders.hpp"
@@ -55,7 +55,7 @@ ON_DISK = "include/wick/cache/cache_on_disk.hpp"
 # Engine, caches, and resume, against the random pipelines of a landing.
 RANDOM = ("random_pipelines", "random_pipelines/landing")
 PLANTED = [
-    ("two samples exchange their slots", PATH, "j.columns.put(slot, to_rvalue(", "j.columns.put((slot ^ 1) < j.count ? slot ^ 1 : slot, to_rvalue("),
+    ("two samples exchange their slots", PIPELINE, "j.columns.put(slot, to_rvalue(", "j.columns.put((slot ^ 1) < j.count ? slot ^ 1 : slot, to_rvalue("),
     ("the last batch is lost", PLAN, "if (pad_last) positions_ = batches_ * batch_size_;", "if (batches_ > 1) --batches_;"),
     ("a rank's share begins one late", GROUPS, "const std::uint64_t from = count * shard.rank / shard.world;", "const std::uint64_t from = std::min(count, count * shard.rank / shard.world + (shard.rank != 0 ? 1 : 0));"),
     ("what pads the last batch is one on", PLAN, "out[i] %= ordered_;", "out[i] = out[i] >= ordered_ ? (out[i] + 1) % ordered_ : out[i];"),

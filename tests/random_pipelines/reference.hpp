@@ -516,6 +516,22 @@ struct epoch_of {
 
 // ---- the plain loop ----
 
+/// Applies a stage that suspends.
+template <class S, class Item>
+wick::task<wick::detail::next_item<S, Item>> applied(S* s, Item item, wick::context* c) {
+  using how = wick::detail::application<S, Item>;
+  using next = typename how::type;
+  auto prepared = how::prepare(std::move(item));
+  auto operation = wick::detail::call(*s, how::argument(prepared), *c);
+  if constexpr (std::is_void_v<wick::detail::value_once_awaited_t<typename how::raw>>) {
+    co_await std::move(operation);
+    co_return next(std::move(prepared));
+  } else {
+    auto result = co_await std::move(operation);
+    co_return wick::detail::rebuild<next>(std::move(prepared), std::move(result));
+  }
+}
+
 template <class Pipeline>
 struct plain_loop;
 template <class Source, class... S>
@@ -585,7 +601,7 @@ struct plain_loop<wick::pipeline<Source, S...>> {
       using stage = typename types::template stage_at<I>;
       if constexpr (wick::detail::is_async<stage, Item>) {
         wick::task<wick::detail::next_item<stage, Item>> one =
-            wick::detail::apply_async(&std::get<I>(self->p.stages), std::move(item), c);
+            applied(&std::get<I>(self->p.stages), std::move(item), c);
         auto next = co_await one;
         wick::task<std::string> rest = through<I + 1>(self, std::move(next), c);
         out = co_await rest;

@@ -1,8 +1,11 @@
 /// \file
-/// A pipeline as the engine knows it: all that is compiled for each.
+/// A pipeline as the engine knows it: all that is compiled for each. The way of a sample through the stages
+/// that don't suspend is here, with a clock at each; through those that do, in loader/detail/stage_walk.hpp.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,26 +18,42 @@
 #include <vector>
 
 #include <wick/async/executor.hpp>
+#include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/owned.hpp>
+#include <wick/batch/detail/cloning.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/ext/source.hpp>
 #include <wick/ext/stage.hpp>
+#include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/for_each_position.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
-#include <wick/loader/detail/stage_path.hpp>
+#include <wick/loader/detail/pipeline_types.hpp>
+#include <wick/loader/detail/stage_walk.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/feeds_device.hpp>
+#include <wick/pipeline/detail/phases.hpp>
+#include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/pipeline/detail/written_at.hpp>
+#include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/resume/detail/state.hpp>
 #include <wick/sampling/detail/epoch_plan.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace wick::inline v0_1::detail {
 
-/// The plan of a path's epochs.
+/// A batch with its columns.
+template <class Types>
+struct typed_batch : batch_job {
+  typed_batch() noexcept { bytes = sizeof(typed_batch); }
+  typename Types::columns columns;
+  std::optional<typename Types::value> value;
+};
+
+/// The plan of a pipeline's epochs.
 template <class Path>
 class typed_plan final : public erased_plan {
   using order_type = typename epoch_plan<Path>::order_type;
@@ -78,7 +97,7 @@ class typed_plan final : public erased_plan {
   epoch_plan<Path> plan_;
 };
 
-/// The first stage of a path, a mix() whose weights can change.
+/// The first stage of a pipeline, a mix() whose weights can change.
 template <class Mix>
 class typed_mix final : public erased_mix {
  public:
@@ -92,71 +111,68 @@ class typed_mix final : public erased_mix {
  private:
   Mix& mix_;
 };
-struct no_mix {
-  template <class T>
-  explicit no_mix(T&) noexcept {}
-};
 
 template <class Pipeline>
 class typed_pipeline;
 
+/// Owns the source and the stages. All workers call it at once. Which clocks are read, and by which plan
+/// others are drawn, is up to the pipeline_run of the batch.
 template <class Source, class... S>
 class typed_pipeline<pipeline<Source, S...>> final
     : public pipeline_of<typename pipeline_types<Source, S...>::delivered> {
-  using path_type = stage_path<pipeline<Source, S...>>;
-  using types = typename path_type::types;
-  using plan_type = epoch_plan<path_type>;
-  using batch_type = typename path_type::batch_type;
-  using delivered = typename types::delivered;
-  static constexpr std::size_t batching = types::batching;
-
  public:
+  using types = pipeline_types<Source, S...>;
+  using plan_type = epoch_plan<typed_pipeline>;
+  using batch_type = typed_batch<types>;
+  using delivered = typename types::delivered;
+  using walk = stage_walk<typed_pipeline>;
+  static constexpr std::size_t batching = types::batching, stages = types::size;
+  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+
   /// \param memory  for batches that no stage places; null: ordinary memory
   typed_pipeline(pipeline<Source, S...> what, executor& on, std::shared_ptr<slab_memory> memory = nullptr)
-      : path_(std::move(what), on), memory_(std::move(memory)) {
-    pipeline_facts& f = this->facts_;
-    f.stages = types::size;
-    f.first = types::order_end;
-    f.batching = batching;
-    f.order_row = path_type::order_row;
-    f.phase_row = path_type::phase_row;
-    f.rows = path_type::rows;
-    for (std::size_t p = 0; p < phase_count; ++p)
-      f.phase_stages[p] = path_type::carries_out(static_cast<slot_phase>(p));
-    f.batched = types::batched;
-    f.samples_suspend = types::samples_suspend;
-    f.batches_suspend = types::batches_suspend;
-    f.ends_with_batch = types::batched && batching + 1 == types::size;
-    f.filters = types::filters;
-    f.prefetches = prefetching_source<Source>;
-    f.grouped = plan_type::grouped;
-    f.packs = plan_type::packs;
-    f.plans_each_epoch = plan_type::each_epoch;
-    if constexpr (types::batched) {
-      f.drop_last = path_.template stage<batching>().drop_last();
-      f.pad_last = path_.template stage<batching>().pad_last();
-    }
-    path_.for_each_stage([&](const auto& s) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) f.shard = s;
-      f.feeds_device = f.feeds_device || feeds_device(s);
+      : source_(std::move(what.origin)),
+        stages_(std::move(what.stages)),
+        on_(on),
+        memory_(std::move(memory)) {
+    static_assert(batching >= types::order_end);
+    for_each_stage([&](auto& s) {
+      if constexpr (traits_of<decltype(s)>.has_attach) s.attach(on_);
     });
+    if constexpr (plan_type::editable)
+      mix_ = std::make_unique<typed_mix<std::decay_t<decltype(stage<0>())>>>(stage<0>());
+    refresh();
+    set_facts();
   }
 
-  std::uint64_t samples() const override { return path_.source().size(); }
-  std::string key(std::uint64_t index) const override { return key_of(path_.source(), index); }
-  std::uint64_t source_fingerprint() const override { return fingerprint_of(path_.source()); }
+  const Source& source() const noexcept { return source_; }
+  executor& on() const noexcept { return on_; }
+  template <std::size_t I>
+  auto& stage() noexcept {
+    return std::get<I>(stages_);
+  }
+  template <std::size_t I>
+  const auto& stage() const noexcept {
+    return std::get<I>(stages_);
+  }
+
+  // ---- what it is ----
+
+  std::uint64_t samples() const override { return source_.size(); }
+  std::string key(std::uint64_t index) const override { return key_of(source_, index); }
+  std::uint64_t source_fingerprint() const override { return fingerprint_of(source_); }
   void prefetch(std::uint64_t index, std::size_t bytes) const noexcept override {
-    prefetch_sample(path_.source(), index, bytes);
+    prefetch_sample(source_, index, bytes);
   }
 
   std::vector<std::string> stage_names() const override {
     std::vector<std::string> out;
-    path_.for_each_stage([&](const auto& s) { out.emplace_back(stage_name(s)); });
+    for_each_stage([&](const auto& s) { out.emplace_back(stage_name(s)); });
     return out;
   }
   std::string stage_written(std::size_t stage) const override {
     std::string out;
-    path_.for_each_stage([&](const auto& s) {
+    for_each_stage([&](const auto& s) {
       if (stage-- == 0) out = written_text(s);
     });
     return out;
@@ -164,7 +180,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   /// Random numbers go by a stage's number, so each counts; of shard() only that it is there.
   std::vector<stage_identity> identity() const override {
     std::vector<stage_identity> out;
-    path_.for_each_stage([&](const auto& s) {
+    for_each_stage([&](const auto& s) {
       stage_identity one{std::string(stage_name(s)), 0, traits_of<decltype(s)>.has_refresh};
       if constexpr (traits_of<decltype(s)>.has_fingerprint) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
@@ -176,16 +192,16 @@ class typed_pipeline<pipeline<Source, S...>> final
     const auto add = [&](std::string text) {
       if (!text.empty()) out.push_back(std::move(text));
     };
-    path_.for_each_stage([&](const auto& s) {
+    for_each_stage([&](const auto& s) {
       if constexpr (traits_of<decltype(s)>.has_note) add(s.note());
     });
-    add(note_of(path_.source()));
+    add(note_of(source_));
     return out;
   }
   /// What a batch stage asks for (pin does), else what the loader was given.
   std::shared_ptr<slab_memory> batch_memory() override {
     std::shared_ptr<slab_memory> wanted;
-    path_.for_each_batch_stage([&](auto& s) {
+    for_each_batch_stage([&](auto& s) {
       if constexpr (traits_of<decltype(s)>.has_slab_memory) {
         if (wanted == nullptr) wanted = s.slab_memory();
       }
@@ -193,17 +209,32 @@ class typed_pipeline<pipeline<Source, S...>> final
     if (wanted == nullptr) wanted = memory_;
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
-  erased_mix* mix() noexcept override {
-    if constexpr (plan_type::editable)
-      return &mix_;
-    else
-      return nullptr;
-  }
+  erased_mix* mix() noexcept override { return mix_.get(); }
 
-  void refresh() override { path_.refresh(); }
+  void refresh() override {
+    const auto rest = [&] {
+      for_each_stage([&](auto& s) {
+        if constexpr (traits_of<decltype(s)>.lookup_suspends)
+          walk::open_cache(*this);
+        else if constexpr (traits_of<decltype(s)>.has_refresh)
+          refresh_stage(s);
+        else if constexpr (traits_of<decltype(s)>.mixes)
+          s.follow(source_);  // mix()
+      });
+    };
+    if constexpr (!refreshed_source<Source>) {
+      rest();
+    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
+      source_.refresh();
+      rest();
+    } else {
+      [[maybe_unused]] const auto hold = source_.refresh();
+      rest();
+    }
+  }
   owned<const erased_plan> plan(const shard_stage& shard, std::uint64_t seed,
                                 std::optional<std::uint64_t> epoch) const override {
-    return owned<const erased_plan>(new typed_plan<path_type>(plan_type(path_, shard, seed, epoch)));
+    return owned<const erased_plan>(new typed_plan<typed_pipeline>(plan_type(*this, shard, seed, epoch)));
   }
 
   owned<batch_job> make_batch() const override { return owned<batch_job>(new batch_type); }
@@ -211,7 +242,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   void begin(batch_job& j, const std::shared_ptr<slab_pool>& pool) const override {
     batch_type& b = typed(j);
     if constexpr (types::batched) {
-      b.columns.begin(j.of->plan->slots(), path_.template stage<batching>().order(), pool);
+      b.columns.begin(j.of->plan->slots(), stage<batching>().order(), pool);
       if constexpr (plan_type::packs) plan_of(j).arrange(j.number, order_of(j), b.columns);
     } else {
       b.columns.begin(j.count, layout::channels_last, pool);
@@ -223,7 +254,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       const quarantine* const bad = j.of->settings.bad.empty() ? nullptr : &j.of->settings.bad;
       for_each_position(
           plan_of(j), order_of(j), j.first + from, count, prefetching_source<Source> ? r.ahead.samples : 0,
-          [&](std::uint64_t index) { prefetch_sample(path_.source(), index, r.ahead.bytes); },
+          [&](std::uint64_t index) { prefetch_sample(source_, index, r.ahead.bytes); },
           [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
             if constexpr (types::batched) r.print += prints_of(first, indexes, n);
             r.mark.computed(first, n, r.ahead.samples != 0);
@@ -233,7 +264,7 @@ class typed_pipeline<pipeline<Source, S...>> final
             r.c.enter(static_cast<std::uint32_t>(types::order_end));  // what the source throws is this one's
             try {
               if (bad != nullptr && bad->has(index)) throw quarantined_sample();
-              path_.template run<false>(r.c, typed(j), from + i, nullptr);
+              run_sample<false>(r.c, typed(j), from + i, nullptr);
             } catch (...) {
               j.of->add_failed(j, r.failed, from + i, r.c);
             }
@@ -242,13 +273,13 @@ class typed_pipeline<pipeline<Source, S...>> final
   }
   void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) override {
     if constexpr (!types::samples_suspend) {
-      clock.begin(c, path_type::order_row);
-      path_.template run<true>(c, typed(j), slot, &clock);
+      clock.begin(c, order_row);
+      run_sample<true>(c, typed(j), slot, &clock);
     }
   }
   task<void> run_async(batch_job* j, std::uint64_t slot, context* c) override {
     if constexpr (types::samples_suspend) {
-      return path_type::run_async(&path_, c, &typed(*j), slot);
+      return walk::set_out(this, c, to_slot<typed_pipeline>{&typed(*j), slot});
     } else {
       return {};
     }
@@ -280,13 +311,16 @@ class typed_pipeline<pipeline<Source, S...>> final
     if constexpr (!types::batched)
       b.value.emplace(b.columns.finish(j.count));
     else if constexpr (!types::batches_suspend)
-      b.value.emplace(path_.template pass_batch<batching + 1>(b.columns.finish(j.rows()), c, *j.of));
+      b.value.emplace(pass_batch<batching + 1>(b.columns.finish(j.rows()), c, *j.of));
   }
   task<void> finish_async(batch_job* j, context* c) override {
-    if constexpr (types::batches_suspend)
-      return finish_suspending(this, &typed(*j), c);
-    else
+    if constexpr (types::batches_suspend) {
+      auto batch = typed(*j).columns.finish(j->rows());
+      return walk::template from_stage<batching + 1, decltype(batch)>(this, std::move(batch), c,
+                                                                      to_value<typed_pipeline>{&typed(*j)});
+    } else {
       return {};
+    }
   }
   bool has(const batch_job& j, std::size_t slot) const noexcept override {
     if constexpr (types::batched)
@@ -313,40 +347,205 @@ class typed_pipeline<pipeline<Source, S...>> final
     b.value.reset();
   }
   void deliver(delivered& batch) override {
-    path_.for_each_batch_stage([&](auto& s) {
+    for_each_batch_stage([&](auto& s) {
       if constexpr (traits_of<decltype(s)>.has_deliver) s.deliver(batch);
     });
+  }
+
+  // ---- for the walk of a sample ----
+
+  /// A sample that a cache in memory keeps, as it leaves that stage; null where it has to be made.
+  const auto* kept(const context& c) const noexcept {
+    return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
+  }
+  /// Before a sample is made that a cache may keep.
+  void freeze_for_cache(context& c) const noexcept {
+    if constexpr (types::cache < batching) c.freeze(stage<types::cache>().frozen());
+  }
+  template <class Item>
+  static Item again(const Item& kept) {
+    return cloning<Item>::of(kept);
+  }
+  /// From the source, or from the cache, through all stages, which don't suspend, into the slot.
+  template <bool Timed>
+  void run_sample(context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
+    if constexpr (types::cached_here) {
+      if (const auto* const item = kept(c)) {
+        c.enter(static_cast<std::uint32_t>(types::cache));
+        auto copy = again(*item);
+        if constexpr (Timed) clock->mark(types::cache);
+        return pass<types::cache + 1, Timed>(std::move(copy), c, j, slot, clock);
+      }
+    }
+    freeze_for_cache(c);
+    pass<types::order_end, Timed>(source_.at(c.index()), c, j, slot, clock);
+  }
+  /// Through the stages from I on, which don't suspend, into the slot.
+  template <std::size_t I, bool Timed, class Item>
+  void pass(Item&& item, context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
+    if constexpr (Timed)
+      c.enter_watched(static_cast<std::uint32_t>(I));
+    else
+      c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (I == batching) {
+      if constexpr (Timed) phase_ticks::take();
+      if constexpr (types::materialize_last) {
+        j.columns.put(slot,
+                      materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+      } else {
+        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
+      }
+      if constexpr (Timed) clock->mark(I, phase_ticks::take(), phase_row);
+    } else {
+      if constexpr (Timed) forget_phases<I>();
+      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      if constexpr (Timed) {
+        mark<I>(*clock);
+      }
+      pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
+    }
+  }
+  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  template <class Item>
+  static decltype(auto) to_rvalue(Item&& item) {
+    if constexpr (std::is_lvalue_reference_v<Item&&>)
+      return std::remove_cvref_t<Item>(item);
+    else
+      return std::move(item);
+  }
+
+  /// The first stage that was written for what a phase does; where there is none, batch().
+  static constexpr std::size_t carries_out(slot_phase p) noexcept {
+    constexpr std::array<slot_phase, stages> phases{traits_of<S>.in_slot...};
+    const auto found = std::find(phases.begin(), phases.begin() + batching, p);
+    return static_cast<std::size_t>(found - phases.begin());
+  }
+  /// Whether stage I may carry out what earlier stages deferred.
+  template <std::size_t I>
+  static constexpr bool carries_out_others() noexcept {
+    for (std::size_t p = 0; p < phase_count; ++p)
+      if (carries_out(static_cast<slot_phase>(p)) < I) return true;
+    return false;
+  }
+  template <std::size_t I>
+  static void forget_phases() noexcept {
+    if constexpr (carries_out_others<I>()) phase_ticks::take();
+  }
+  /// Stage I is over. What it carried out for earlier stages is charged to them.
+  template <std::size_t I>
+  static void mark(stopwatch& clock) noexcept {
+    if constexpr (carries_out_others<I>()) {
+      phase_ticks::values of_others = phase_ticks::take();
+      for (std::size_t p = 0; p < phase_count; ++p)
+        if (carries_out(static_cast<slot_phase>(p)) >= I) of_others[p] = 0;
+      clock.mark(I, of_others, phase_row);
+    } else {
+      clock.mark(I);
+    }
+  }
+  /// The same up to the first wait of a call that may suspend. Returns the ticks that were charged to others.
+  template <std::size_t I>
+  static std::uint64_t note_phases([[maybe_unused]] stage_clocks& clocks,
+                                   [[maybe_unused]] std::uint64_t index) noexcept {
+    std::uint64_t all = 0;
+    if constexpr (carries_out_others<I>()) {
+      stage_clocks::worker& mine = clocks.mine();
+      const phase_ticks::values of_others = phase_ticks::take();
+      for (std::size_t p = 0; p < phase_count; ++p) {
+        if (of_others[p] == 0 || carries_out(static_cast<slot_phase>(p)) >= I) continue;
+        mine.clocks[phase_row + p].worked(0, of_others[p]);
+        mine.records[phase_row + p].took(of_others[p], index);
+        all += of_others[p];
+      }
+    }
+    return all;
+  }
+
+  // ---- for that of a batch ----
+
+  /// Through the batch stages from I on, which don't suspend.
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c, pipeline_run& of) {
+    if constexpr (I == stages) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter_watched(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto rest = [&](auto next) {
+        of.count_batch(I, begun, c, span_kind::batch);
+        return pass_batch<I + 1>(std::move(next), c, of);
+      };
+      auto& stage = std::get<I>(stages_);
+      // A stage that wraps those behind it (to set their stream) calls them itself.
+      if constexpr (traits_of<decltype(stage)>.has_around)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
+    }
   }
 
  private:
   static batch_type& typed(batch_job& j) noexcept { return static_cast<batch_type&>(j); }
   static const batch_type& typed(const batch_job& j) noexcept { return static_cast<const batch_type&>(j); }
   static const plan_type& plan_of(const batch_job& j) noexcept {
-    return static_cast<const typed_plan<path_type>&>(*j.of->plan).typed();
+    return static_cast<const typed_plan<typed_pipeline>&>(*j.of->plan).typed();
   }
-  static const auto& order_of(const batch_job& j) noexcept { return typed_plan<path_type>::order_of(j); }
-  static task<void> finish_suspending(typed_pipeline* self, batch_type* j, context* c) {
-    auto batch = j->columns.finish(j->rows());
-    task<typename types::value> rest =
-        path_type::template pass_batch_async<batching + 1>(&self->path_, std::move(batch), c, j->of);
-    auto value = co_await rest;
-    j->value.emplace(std::move(value));
+  static const auto& order_of(const batch_job& j) noexcept { return typed_plan<typed_pipeline>::order_of(j); }
+  void set_facts() {
+    pipeline_facts& f = this->facts_;
+    f.stages = stages;
+    f.first = types::order_end;
+    f.batching = batching;
+    f.order_row = order_row;
+    f.phase_row = phase_row;
+    f.rows = rows;
+    for (std::size_t p = 0; p < phase_count; ++p) f.phase_stages[p] = carries_out(static_cast<slot_phase>(p));
+    f.batched = types::batched;
+    f.samples_suspend = types::samples_suspend;
+    f.batches_suspend = types::batches_suspend;
+    f.ends_with_batch = types::batched && batching + 1 == types::size;
+    f.filters = types::filters;
+    f.prefetches = prefetching_source<Source>;
+    f.grouped = plan_type::grouped;
+    f.packs = plan_type::packs;
+    f.plans_each_epoch = plan_type::each_epoch;
+    if constexpr (types::batched) {
+      f.drop_last = stage<batching>().drop_last();
+      f.pad_last = stage<batching>().pad_last();
+    }
+    for_each_stage([&](const auto& s) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) f.shard = s;
+      f.feeds_device = f.feeds_device || feeds_device(s);
+    });
+  }
+  void refresh_stage(auto& stage) {
+    if constexpr (requires { stage.refresh(std::as_const(source_)); })
+      stage.refresh(std::as_const(source_));
+    else
+      stage.refresh();
+  }
+  template <class F>
+  void for_each_stage(F&& f) {
+    std::apply([&](auto&... s) { (f(s), ...); }, stages_);
+  }
+  template <class F>
+  void for_each_stage(F&& f) const {
+    std::apply([&](const auto&... s) { (f(s), ...); }, stages_);
+  }
+  template <class F>
+  void for_each_batch_stage(F&& f) {
+    if constexpr (types::batched) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::get<batching + 1 + I>(stages_)), ...);
+      }(std::make_index_sequence<stages - batching - 1>{});
+    }
   }
 
-  path_type path_;
+  Source source_;
+  std::tuple<S...> stages_;
+  executor& on_;
   const std::shared_ptr<slab_memory> memory_;
-  template <class P>
-  static auto& mix_of(P& path) {
-    if constexpr (plan_type::editable)
-      return path.template stage<0>();
-    else
-      return path;
-  }
-  using mix_type =
-      std::conditional_t<plan_type::editable,
-                         typed_mix<std::remove_reference_t<decltype(mix_of(std::declval<path_type&>()))>>,
-                         no_mix>;
-  [[no_unique_address]] mix_type mix_{mix_of(path_)};
+  std::unique_ptr<erased_mix> mix_;  // of the first stage
 };
 
 }  // namespace wick::detail

@@ -201,22 +201,6 @@ next_item<S, Item> apply(S& s, Item&& item, context& c) {
   }
 }
 
-/// Applies one that does.
-template <class S, class Item>
-task<next_item<S, Item>> apply_async(S* s, Item item, context* c) {
-  using how = application<S, Item>;
-  using next = typename how::type;
-  auto prepared = how::prepare(std::move(item));
-  auto operation = call(*s, how::argument(prepared), *c);
-  if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
-    co_await std::move(operation);
-    co_return next(std::move(prepared));
-  } else {
-    auto result = co_await std::move(operation);
-    co_return rebuild<next>(std::move(prepared), std::move(result));
-  }
-}
-
 template <class S>
 std::string_view stage_name(const S& s) noexcept {
   if constexpr (traits_of<S>.has_label)

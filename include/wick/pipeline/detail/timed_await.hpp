@@ -9,6 +9,7 @@
 #include <numeric>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/base/detail/clock.hpp>
@@ -24,6 +25,16 @@ decltype(auto) awaiter_in(A& a) {
     return (a);
   else
     return awaiter_of(std::move(a));
+}
+/// What an awaiter gives, as a value that can be kept.
+template <class A>
+auto resumed(A& a) {
+  if constexpr (std::is_void_v<decltype(a.await_resume())>) {
+    a.await_resume();
+    return std::monostate{};
+  } else {
+    return a.await_resume();
+  }
 }
 
 /// `Clocks` is as stage_clocks, and outlives the coroutine. `NotePhases(clocks, index)` charges decoding that
@@ -75,9 +86,9 @@ class timed_await {
     return suspends;
   }
 
-  decltype(auto) await_resume() {
+  auto await_resume() {
     ended_ = now_ticks();
-    return inner_.await_resume();
+    return resumed(inner_);
   }
 
   /// Writes down what the await took. On a worker, after the await.
