@@ -13,8 +13,23 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Runs a sample through stages that may suspend, once. \throws what it fails with
-task<void> run_suspending(pipeline_run* run, batch_job* j, std::uint64_t slot, context* c);
+/// While a sample goes through the stages. Afterwards, whatever became of it, and wherever its bytes are now,
+/// they are no longer in flight.
+class sample_under_way {
+ public:
+  /// \throws cancelled, quarantined_sample
+  sample_under_way(const pipeline_run& run, const batch_job& j, context& c) : c_(c) {
+    c.enter_source(static_cast<std::uint32_t>(run.facts.first));
+    if (j.cancelled.load(std::memory_order_relaxed)) throw cancelled();
+    run.refuse_bad(c.index());
+  }
+  sample_under_way(const sample_under_way&) = delete;
+  sample_under_way& operator=(const sample_under_way&) = delete;
+  ~sample_under_way() { c_.give_back(); }
+
+ private:
+  context& c_;
+};
 
 /// By the rules of a run's settings. A substitute is drawn from a random stream of the position's own, and a
 /// sample on the quarantine list counts as one that was tried and has failed: a run with the list gives the

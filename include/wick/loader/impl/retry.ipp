@@ -21,12 +21,6 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
-struct end_of_sample {
-  context* c;
-  ~end_of_sample() { c->give_back(); }
-};
-
 /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
 struct on_the_clocks {
   pipeline_run& of;
@@ -55,13 +49,6 @@ namespace {
 constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
 constexpr std::uint32_t most_in_turn = 100;          // that fail, go well and fail again without an end
 
-/// Before a sample begins. \throws cancelled, quarantined_sample
-void require_wanted(const pipeline_run& run, const batch_job& j, context& c) {
-  c.enter_source(static_cast<std::uint32_t>(run.facts.first));
-  if (j.cancelled.load(std::memory_order_relaxed)) throw cancelled();
-  run.refuse_bad(c.index());
-}
-
 error_rule rule_for(const run_settings& s, const failure& f) { return s.policy.rule_for(s.stage_of(f)); }
 
 /// Runs a sample once. What went wrong is in `f` afterwards.
@@ -70,12 +57,11 @@ task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
   std::exception_ptr cause;
   try {
     run->pipeline.forget(*j, static_cast<std::size_t>(f->slot));
+    const sample_under_way sample(*run, *j, *c);
     if (run->facts.samples_suspend) {
-      task<void> running = run_suspending(run, j, f->slot, c);
+      task<void> running = run->pipeline.run_async(j, f->slot, c);
       co_await running;
     } else {
-      const end_of_sample end{c};
-      require_wanted(*run, *j, *c);
       on_the_clocks clocks(*run, *j, f->slot, *c);
       run->pipeline.run_timed(*j, f->slot, *c, clocks.clock);
     }
@@ -157,13 +143,6 @@ void count_substitute(batch_job& j, std::uint64_t position, std::uint64_t index,
 }
 
 }  // namespace
-
-task<void> run_suspending(pipeline_run* run, batch_job* j, std::uint64_t slot, context* c) {
-  const end_of_sample end{c};
-  require_wanted(*run, *j, *c);
-  task<void> rest = run->pipeline.run_async(j, slot, c);
-  co_await rest;
-}
 
 task<bool> settle(pipeline_run* run, batch_job* j, context* c, failure f) {
   const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well

@@ -166,7 +166,8 @@ detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t
     c.watch(begun);
     j->under_way->begin(slot, c.doing());
     c.follow(run.clocks.lane().wants(c.position()));
-    task<void> running = run_suspending(&run, j, slot, &c);
+    const sample_under_way sample(run, *j, c);
+    task<void> running = run.pipeline.run_async(j, slot, &c);
     co_await running;
   } catch (...) {
     f = run.failed(slot, c, std::current_exception());
