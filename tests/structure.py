@@ -7,7 +7,8 @@ structure.py ROOT --figures   lines and files of each room, public names, and pu
 The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
 LibTorch, all names are in the version's inline namespace, what users include stays cheap, what is compiled once has a file
 that compiles it, every public header has a public name and a test, no two headers have one file name, what users read names no
-wick::detail, the documentation of the code names headers that exist, and what git tracks is text.
+wick::detail, a body includes nothing that its header includes, the documentation of the code names headers that exist, and what
+git tracks is text.
 """
 
 import collections
@@ -176,6 +177,17 @@ def figures(base: Path, headers: list) -> None:
     print(f"{len(names)} public names, {len(signatures)} public signatures with wick::detail")
 
 
+def said_twice(base: Path, headers: list) -> list:
+    """What a body includes though its own header does."""
+    faults = []
+    for body in (h for h in headers if h.endswith(".ipp")):
+        for own in (body.replace("/impl/", "/detail/")[:-4] + ".hpp", body.replace("/impl/", "/")[:-4] + ".hpp"):
+            if own in headers and f"<wick/{own}>" in (base / body).read_text(encoding="utf-8"):
+                of_both = [set(INCLUDE.findall((base / name).read_text(encoding="utf-8"))) for name in (body, own)]
+                faults += [f"include/wick/{body}: includes <{t}>, as its header does" for _, t in sorted(of_both[0] & of_both[1])]
+    return faults
+
+
 def namesakes(headers: list) -> list:
     """Headers that share a file name. A body has that of its header, or one of its own."""
     by_name = collections.defaultdict(list)
@@ -260,7 +272,7 @@ def main() -> int:
         if public and not public_names(read(text)):
             say("declares no public name; it belongs in detail/")
 
-    faults += namesakes(headers)
+    faults += namesakes(headers) + said_twice(base, headers)
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told)]
     decisions = sorted((root / "docs" / "decisions").glob("*.md"))

@@ -3,25 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include <wick/async/detail/io_pool.hpp>
-#include <wick/async/detail/resume.hpp>
-#include <wick/async/detail/run_queues.hpp>
-#include <wick/async/detail/timer_queue.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/base/detail/cpu_set.hpp>
 #include <wick/base/detail/cpus.hpp>
-#include <wick/base/detail/futex.hpp>
-#include <wick/base/detail/owned.hpp>
-#include <wick/base/detail/process.hpp>
 #include <wick/base/detail/processor_time.hpp>
 #include <wick/base/detail/signal_mask.hpp>
 #include <wick/base/detail/thread_name.hpp>

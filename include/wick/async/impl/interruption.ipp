@@ -2,8 +2,6 @@
 /// The bodies of what async/detail/interruption.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <atomic>
-
 #include <wick/async/detail/interruption.hpp>
 #include <wick/async/stop_token.hpp>
 

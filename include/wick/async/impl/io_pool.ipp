@@ -3,21 +3,14 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
-#include <wick/async/detail/concurrency.hpp>
 #include <wick/async/detail/io_pool.hpp>
-#include <wick/async/detail/job.hpp>
 #include <wick/base/detail/condition.hpp>
-#include <wick/base/detail/cpu_set.hpp>
-#include <wick/base/detail/owned.hpp>
-#include <wick/base/detail/process.hpp>
 #include <wick/base/detail/processor_time.hpp>
 #include <wick/base/detail/signal_mask.hpp>
 #include <wick/base/detail/thread_name.hpp>

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <mutex>
 
 #include <wick/async/detail/tenants.hpp>
 

@@ -2,8 +2,6 @@
 /// The bodies of what async/detail/timer_queue.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -11,9 +9,6 @@
 
 #include <wick/async/detail/timer_queue.hpp>
 #include <wick/base/detail/condition.hpp>
-#include <wick/base/detail/cpu_set.hpp>
-#include <wick/base/detail/owned.hpp>
-#include <wick/base/detail/process.hpp>
 #include <wick/base/detail/signal_mask.hpp>
 #include <wick/base/detail/thread_name.hpp>
 

@@ -3,9 +3,6 @@
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
-#include <sched.h>
-#include <vector>
 
 #include <wick/base/detail/cpu_set.hpp>
 

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
 
 #include <wick/base/detail/html_text.hpp>
 #include <wick/base/detail/json_string.hpp>

@@ -2,10 +2,6 @@
 /// The bodies of what base/detail/json_string.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-
 #include <wick/base/detail/json_string.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -4,10 +4,8 @@
 
 #include <array>
 #include <charconv>
-#include <cstdint>
 #include <cstdlib>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>

@@ -2,8 +2,6 @@
 /// The bodies of what base/detail/process.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <pthread.h>
 #include <stdexcept>
 #include <string>

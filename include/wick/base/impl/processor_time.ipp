@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <ctime>
-#include <pthread.h>
 #include <sys/resource.h>
 #ifdef __linux__
 #include <fcntl.h>

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include <wick/batch/epoch_fingerprint.hpp>

@@ -2,15 +2,6 @@
 /// The bodies of what batch/detail/slab.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <sched.h>
-#include <utility>
-
-#include <wick/base/detail/brief_lock.hpp>
 #include <wick/batch/detail/slab.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -4,14 +4,9 @@
 
 #include <cerrno>
 #include <cinttypes>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
-#include <span>
-#include <string>
-#include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -21,7 +16,6 @@
 #include <vector>
 
 #include <wick/cache/detail/cache_folder.hpp>
-#include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail::cache_folder {

@@ -2,9 +2,6 @@
 /// The bodies of what cache/cache_on_disk.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <string>
-#include <utility>
-
 #include <wick/cache/cache_on_disk.hpp>
 #include <wick/pipeline/error.hpp>
 

@@ -6,15 +6,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cinttypes>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <fcntl.h>
 #include <filesystem>
-#include <mutex>
-#include <span>
-#include <string>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -22,14 +17,11 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/cache/detail/cache_folder.hpp>
 #include <wick/cache/detail/disk_cache.hpp>
 #include <wick/io/detail/file_system.hpp>
-#include <wick/io/detail/plain_file.hpp>
-#include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -2,11 +2,7 @@
 /// The bodies of what cache/detail/keeping.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include <wick/cache/detail/keeping.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,15 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <string>
 
 #include <wick/base/detail/cpus.hpp>
 #include <wick/base/detail/launch.hpp>
-#include <wick/base/detail/owned.hpp>
 #include <wick/cache/detail/memory_cache.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,15 +3,11 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <string_view>
 #include <sys/stat.h>
 #include <system_error>
 
 #include <wick/cache/detail/origin.hpp>
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/file_stamp.hpp>
-#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/object_store.hpp>
 
 namespace wick::inline v0_1::detail {

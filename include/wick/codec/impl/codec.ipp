@@ -3,18 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <mutex>
-#include <span>
-#include <string>
 
 #include <wick/codec/detail/signature.hpp>
 #include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,21 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <new>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <wick/codec/detail/crop_index.hpp>
-#include <wick/codec/detail/jpeg_place.hpp>
-#include <wick/codec/detail/jpeg_walk.hpp>
 #include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/fingerprint.hpp>
 

@@ -2,14 +2,8 @@
 /// The bodies of what codec/detail/decoders_seen.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <mutex>
-#include <string_view>
-
 #include <wick/codec/detail/decoders_seen.hpp>
 #include <wick/codec/detail/stb.hpp>
-#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

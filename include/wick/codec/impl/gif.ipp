@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
-#include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/gif_frame.hpp>
 #include <wick/codec/detail/palette.hpp>
 #include <wick/codec/detail/signature.hpp>

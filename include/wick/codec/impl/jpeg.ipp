@@ -18,7 +18,6 @@
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/impl/jpeg_decoder.ipp>
 #include <wick/codec/impl/jpeg_kernels.ipp>
-#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

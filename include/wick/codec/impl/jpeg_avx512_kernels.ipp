@@ -2,12 +2,6 @@
 /// The colors of the JPEG decoder for x86 with AVX-512 (Ice Lake, Zen 4 and later): 64 pixels at a time.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <immintrin.h>
-
-#include <wick/codec/detail/jpeg_kernels.hpp>
 #include <wick/codec/impl/jpeg_x86_kernels.ipp>
 
 namespace wick::inline v0_1::detail {

@@ -3,21 +3,10 @@
 /// it, row by row. Only for jpeg.hpp beside it.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <memory>
-#include <span>
-#include <vector>
 
 #include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg_frame.hpp>
-#include <wick/codec/detail/jpeg_huffman.hpp>
-#include <wick/codec/detail/jpeg_kernels.hpp>
-#include <wick/codec/detail/jpeg_place.hpp>
-#include <wick/codec/detail/jpeg_scan.hpp>
 #include <wick/codec/detail/jpeg_walk.hpp>
 #include <wick/codec/impl/jpeg_portable_kernels.ipp>
 #include <wick/ext/codec.hpp>

@@ -2,16 +2,10 @@
 /// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo.hpp beside it.
 #pragma once
 
-#include <algorithm>
 #include <csetjmp>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <iterator>
 #include <jpeglib.h>
-#include <new>
-#include <span>
-#include <string>
 #include <type_traits>
 #include <vector>
 #ifndef JPEG_LIB_VERSION
@@ -20,10 +14,7 @@
 #include <jerror.h>
 
 #include <wick/codec/detail/jpeg_header.hpp>
-#include <wick/codec/detail/signature.hpp>
 #include <wick/codec/impl/jpeg_memory.ipp>
-#include <wick/ext/codec.hpp>
-#include <wick/pipeline/error.hpp>
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
 #error \

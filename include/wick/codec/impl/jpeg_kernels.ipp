@@ -3,11 +3,6 @@
 /// file of a program.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
-#include <wick/codec/detail/jpeg_kernels.hpp>
-#include <wick/codec/impl/jpeg_portable_kernels.ipp>
 #if defined(__x86_64__)
 #include <wick/codec/impl/jpeg_avx512_kernels.ipp>
 #include <wick/codec/impl/jpeg_x86_kernels.ipp>

@@ -3,11 +3,8 @@
 #pragma once
 
 #include <arm_neon.h>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
-#include <wick/codec/detail/jpeg_kernels.hpp>
 #include <wick/codec/impl/jpeg_portable_kernels.ipp>
 
 namespace wick::inline v0_1::detail {

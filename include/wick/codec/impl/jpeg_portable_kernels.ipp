@@ -8,8 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 
 #include <wick/codec/detail/jpeg_kernels.hpp>
 

@@ -4,12 +4,9 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <immintrin.h>
 
-#include <wick/codec/detail/jpeg_kernels.hpp>
 #include <wick/codec/impl/jpeg_portable_kernels.ipp>
 
 namespace wick::inline v0_1::detail {

@@ -2,14 +2,6 @@
 /// The inner loops of the JPEG decoder for x86 with AVX2: colors; the inverse transforms are beside it.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <immintrin.h>
-
-#include <wick/codec/detail/jpeg_kernels.hpp>
-#include <wick/codec/impl/jpeg_portable_kernels.ipp>
 #include <wick/codec/impl/jpeg_x86_dct.ipp>
 
 namespace wick::inline v0_1::detail {

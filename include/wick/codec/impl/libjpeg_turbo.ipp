@@ -11,7 +11,6 @@
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/codec/impl/jpeg_decompressor.ipp>
-#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 

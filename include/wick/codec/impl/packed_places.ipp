@@ -3,12 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
 
-#include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/packed_places.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,18 +3,14 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/plain_bmp.hpp>
 #include <wick/codec/detail/signature.hpp>
-#include <wick/ext/codec.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,26 +3,13 @@
 /// file of a program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <new>
-#include <span>
-#include <string>
 #include <type_traits>
-#include <vector>
 
-#include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/palette.hpp>
-#include <wick/codec/detail/png_header.hpp>
-#include <wick/codec/detail/signature.hpp>
 #include <wick/codec/detail/stb.hpp>
 #include <wick/codec/impl/png_data.ipp>
-#include <wick/ext/codec.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1::detail {

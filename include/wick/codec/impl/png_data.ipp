@@ -3,12 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 #include <zlib.h>
@@ -16,10 +12,7 @@
 #include <libdeflate.h>
 #endif
 
-#include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/png_header.hpp>
-#include <wick/codec/detail/signature.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -2,12 +2,7 @@
 /// stb_image itself. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
 #include <wick/codec/detail/decode_limits.hpp>
-#include <wick/codec/detail/jpeg_layout.hpp>
 #include <wick/pixels/detail/block_cache.hpp>
 
 #if defined(__GNUC__)

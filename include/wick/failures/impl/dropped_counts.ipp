@@ -2,7 +2,6 @@
 /// The bodies of what failures/detail/dropped_counts.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include <wick/failures/detail/dropped_counts.hpp>

@@ -2,38 +2,19 @@
 /// The bodies of what failures/detail/error_account.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
-#include <exception>
 #include <map>
 #include <memory>
 #include <new>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <typeinfo>
-#include <utility>
-#include <vector>
 
-#include <wick/base/detail/owned.hpp>
-#include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/ext/fingerprint.hpp>
-#include <wick/ext/source.hpp>
 #include <wick/failures/detail/error_account.hpp>
-#include <wick/failures/detail/failed_sample.hpp>
-#include <wick/failures/detail/failure_log_file.hpp>
-#include <wick/failures/detail/quarantine.hpp>
-#include <wick/failures/failure_log.hpp>
-#include <wick/failures/on_error.hpp>
 #include <wick/io/detail/file_io.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/profile/report.hpp>
-#include <wick/resume/detail/state.hpp>
 
 namespace wick::inline v0_1::detail {
 

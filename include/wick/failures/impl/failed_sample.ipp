@@ -2,8 +2,6 @@
 /// The bodies of what failures/detail/failed_sample.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <exception>
 #include <utility>
 
 #include <wick/failures/detail/failed_sample.hpp>

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <wick/failures/failure_log.hpp>
-#include <wick/failures/on_error.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -3,11 +3,8 @@
 /// program.
 #pragma once
 
-#include <string>
-
 #include <wick/base/detail/json_string.hpp>
 #include <wick/failures/detail/failure_log_file.hpp>
-#include <wick/failures/failure_log.hpp>
 
 namespace wick::inline v0_1::detail {
 

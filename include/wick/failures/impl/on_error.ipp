@@ -5,15 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <wick/failures/on_error.hpp>
-#include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -6,15 +6,9 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <fstream>
-#include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <wick/base/detail/json_string.hpp>
 #include <wick/failures/detail/failure_log_file.hpp>

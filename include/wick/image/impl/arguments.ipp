@@ -3,10 +3,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include <wick/image/detail/arguments.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/pixels/geometry.hpp>
 
 namespace wick::inline v0_1::detail {

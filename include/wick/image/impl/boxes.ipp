@@ -3,17 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/image/boxes.hpp>
-#include <wick/image/detail/steps.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/warp.hpp>
 #include <wick/pixels/geometry.hpp>

@@ -2,26 +2,15 @@
 /// The bodies of what image/decode.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <string>
-#include <utility>
 
 #include <wick/codec/detail/crop_index.hpp>
-#include <wick/codec/detail/decoders_seen.hpp>
 #include <wick/codec/detail/exif.hpp>
 #include <wick/codec/detail/stb.hpp>
 #include <wick/ext/fingerprint.hpp>
-#include <wick/ext/stage.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/impl/crop_index_file.ipp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/shape.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,21 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <wick/ext/codec.hpp>
-#include <wick/image/decode.hpp>
 #include <wick/image/depth.hpp>
-#include <wick/image/detail/steps.hpp>
 #include <wick/image/impl/mask.ipp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/wide_rows.hpp>
 
 namespace wick::inline v0_1 {

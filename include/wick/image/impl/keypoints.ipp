@@ -2,10 +2,8 @@
 /// The bodies of what image/keypoints.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
-#include <wick/image/detail/steps.hpp>
 #include <wick/image/keypoints.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/warp.hpp>

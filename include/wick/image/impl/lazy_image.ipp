@@ -2,28 +2,16 @@
 /// The bodies of what image/lazy_image.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <new>
 #include <string>
-#include <utility>
 
-#include <wick/ext/codec.hpp>
 #include <wick/image/detail/padding.hpp>
 #include <wick/image/detail/parts.hpp>
-#include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/shape.hpp>
-#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/detail/resample.hpp>
 #include <wick/pixels/detail/wide_resample.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -3,20 +3,10 @@
 /// others in their place. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include <wick/ext/cache_bytes.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/shape.hpp>
-#include <wick/pixels/detail/wide_rows.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -3,19 +3,10 @@
 /// program.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <cstring>
-#include <utility>
 
-#include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/detail/warp.hpp>
-#include <wick/pixels/detail/wide_rows.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -2,19 +2,9 @@
 /// The bodies of what image/mask.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <string>
-#include <utility>
-
-#include <wick/image/decode.hpp>
-#include <wick/image/detail/steps.hpp>
-#include <wick/image/lazy_image.hpp>
 #include <wick/image/mask.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/shape.hpp>
 #include <wick/pixels/geometry.hpp>
-#include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1 {
 

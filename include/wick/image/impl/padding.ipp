@@ -7,14 +7,9 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include <wick/image/detail/padding.hpp>
-#include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/detail/wide_rows.hpp>
-#include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1::detail {
 

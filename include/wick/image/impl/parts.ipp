@@ -5,14 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <string>
 
 #include <wick/image/detail/parts.hpp>
-#include <wick/image/detail/steps.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/detail/warp.hpp>
-#include <wick/pixels/geometry.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,16 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include <wick/image/detail/steps.hpp>
 #include <wick/image/impl/boxes.ipp>
 #include <wick/image/polygons.hpp>
 #include <wick/pipeline/error.hpp>

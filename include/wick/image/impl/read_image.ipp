@@ -2,16 +2,12 @@
 /// The bodies of what image/read_image.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include <wick/codec/detail/signature.hpp>
 #include <wick/ext/codec.hpp>
 #include <wick/ext/file_range.hpp>
-#include <wick/image/decode.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/read_image.hpp>
 #include <wick/io/read.hpp>

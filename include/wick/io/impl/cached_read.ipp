@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,12 +14,9 @@
 #include <sys/sysmacros.h>
 #endif
 
-#include <wick/ext/file_range.hpp>
-#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/file_system.hpp>
 #include <wick/io/detail/known_folders.hpp>
-#include <wick/io/detail/plain_file.hpp>
 
 #if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
 #define WICK_DETAIL_CACHED_READS 1

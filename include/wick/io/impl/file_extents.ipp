@@ -2,9 +2,7 @@
 /// The bodies of what io/detail/file_extents.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include <wick/io/detail/file_extents.hpp>

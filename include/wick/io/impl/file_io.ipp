@@ -2,18 +2,12 @@
 /// The bodies of what io/detail/file_io.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/plain_file.hpp>
-#include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {
 

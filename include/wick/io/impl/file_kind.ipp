@@ -4,10 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <zlib.h>
 
 #include <wick/io/detail/endian.hpp>

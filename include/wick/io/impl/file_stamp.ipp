@@ -3,15 +3,11 @@
 #pragma once
 
 #include <cerrno>
-#include <cstdint>
 #include <ctime>
 #include <string>
-#include <sys/stat.h>
 
 #include <wick/ext/file_stamp.hpp>
 #include <wick/ext/fingerprint.hpp>
-#include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/file_system.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -2,9 +2,6 @@
 /// The bodies of what io/detail/file_system.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <sys/vfs.h>
-
 #include <wick/io/detail/file_system.hpp>
 
 namespace wick::inline v0_1::detail {

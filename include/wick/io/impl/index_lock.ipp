@@ -3,13 +3,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
 #include <filesystem>
 #include <new>
-#include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -18,7 +16,6 @@
 #include <utility>
 
 #include <wick/async/detail/interruption.hpp>
-#include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/user_cache.hpp>
 

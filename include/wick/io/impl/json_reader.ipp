@@ -4,9 +4,6 @@
 
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <system_error>
 
 #include <wick/io/detail/json_reader.hpp>

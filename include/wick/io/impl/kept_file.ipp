@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/kept_file.hpp>
 #include <wick/io/detail/plain_file.hpp>

@@ -5,17 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
-#include <wick/ext/file_stamp.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/endian.hpp>
-#include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/kept_index.hpp>
 #include <wick/io/detail/plain_file.hpp>

@@ -2,7 +2,6 @@
 /// The bodies of what io/detail/large_pages.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <sys/mman.h>
 

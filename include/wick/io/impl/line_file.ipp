@@ -4,18 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <fcntl.h>
-#include <sched.h>
 #include <string>
-#include <string_view>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <wick/io/detail/line_file.hpp>
-#include <wick/io/detail/plain_file.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -2,11 +2,8 @@
 /// The bodies of what io/detail/log_file.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <utility>
 
-#include <wick/io/detail/line_file.hpp>
 #include <wick/io/detail/log_file.hpp>
 #include <wick/pipeline/error.hpp>
 

@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <optional>
-#include <string_view>
 #include <system_error>
 
 #include <wick/io/detail/numbers.hpp>

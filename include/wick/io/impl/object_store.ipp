@@ -3,38 +3,21 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <coroutine>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <exception>
-#include <mutex>
 #include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/async/detail/interruption.hpp>
 #include <wick/async/detail/job.hpp>
 #include <wick/async/detail/resume.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/stop_token.hpp>
-#include <wick/async/task.hpp>
-#include <wick/base/detail/condition.hpp>
-#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/read.hpp>
-#include <wick/pipeline/context.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include <wick/io/detail/percent_encoding.hpp>
 

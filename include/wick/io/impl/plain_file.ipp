@@ -4,10 +4,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <string>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include <wick/io/detail/plain_file.hpp>
 

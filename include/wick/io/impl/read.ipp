@@ -2,26 +2,15 @@
 /// The bodies of what io/read.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <atomic>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
 
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/file_stamp.hpp>
-#include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/kept_file.hpp>
 #include <wick/io/read.hpp>
-#include <wick/io/record.hpp>
-#include <wick/pipeline/context.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,15 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <wick/io/record.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,24 +4,15 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
-#include <wick/io/detail/file_system.hpp>
-#include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/pipeline/error.hpp>
 

@@ -2,13 +2,8 @@
 /// The bodies of what io/detail/source_file.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <string>
-#include <string_view>
-
-#include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
-#include <string_view>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>

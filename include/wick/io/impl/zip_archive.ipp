@@ -3,17 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 #include <zlib.h>
 
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_kind.hpp>
-#include <wick/io/detail/source_file.hpp>
 #include <wick/io/detail/zip_archive.hpp>
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>

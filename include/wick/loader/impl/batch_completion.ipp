@@ -8,10 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <utility>
 
 #include <wick/async/executor.hpp>
-#include <wick/async/task.hpp>
 #include <wick/base/detail/clock.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/loader/detail/batch_completion.hpp>

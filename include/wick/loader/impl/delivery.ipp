@@ -3,25 +3,15 @@
 /// in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/failures/detail/error_account.hpp>
 #include <wick/failures/detail/failed_sample.hpp>
 #include <wick/failures/failure_log.hpp>
 #include <wick/failures/on_error.hpp>
-#include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/sample_group.hpp>
-#include <wick/loader/detail/scheduler.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/resume/detail/delivery_log.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -5,16 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <wick/async/executor.hpp>
 #include <wick/loader/detail/epoch_plans.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/resume/detail/state.hpp>
-#include <wick/sampling/mix.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,18 +4,11 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <optional>
-#include <span>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <wick/async/stop_token.hpp>
-#include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/failures/detail/failed_sample.hpp>
 #include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/loader_core.hpp>
@@ -23,8 +16,6 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/profile/detail/trace_file.hpp>
-#include <wick/resume/detail/delivery_log.hpp>
-#include <wick/resume/detail/state.hpp>
 #include <wick/version.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -4,19 +4,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <wick/failures/detail/quarantine.hpp>
 #include <wick/loader/detail/loader_core.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/resume/detail/state.hpp>
-#include <wick/sampling/mix.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -2,14 +2,8 @@
 /// The bodies of what loader/detail/pipeline_run.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/async/detail/sample_tokens.hpp>
 #include <wick/base/detail/clock.hpp>

@@ -4,28 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <wick/async/detail/io_pool.hpp>
-#include <wick/async/executor.hpp>
-#include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/cpus.hpp>
-#include <wick/base/detail/processor_time.hpp>
 #include <wick/failures/detail/error_account.hpp>
-#include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/report_recorder.hpp>
-#include <wick/pipeline/detail/phases.hpp>
 #include <wick/profile/detail/advice.hpp>
-#include <wick/profile/detail/stage_clocks.hpp>
-#include <wick/profile/detail/stall_meter.hpp>
-#include <wick/profile/detail/trace_file.hpp>
-#include <wick/profile/report.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,18 +4,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <wick/async/detail/io_pool.hpp>
-#include <wick/async/executor.hpp>
-#include <wick/base/detail/owned.hpp>
 #include <wick/loader/detail/report_recorder.hpp>
-#include <wick/profile/detail/trace_file.hpp>
-#include <wick/profile/trace.hpp>
 
 namespace wick::inline v0_1::detail {
 

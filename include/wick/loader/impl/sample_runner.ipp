@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <utility>
-#include <vector>
 
 #include <wick/async/executor.hpp>
 #include <wick/base/detail/clock.hpp>

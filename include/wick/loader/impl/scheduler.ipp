@@ -4,24 +4,15 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include <wick/async/detail/grain.hpp>
-#include <wick/async/executor.hpp>
-#include <wick/async/stop_token.hpp>
 #include <wick/base/detail/brief_lock.hpp>
 #include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/fetch_to_write.hpp>
-#include <wick/base/detail/owned.hpp>
 #include <wick/loader/detail/scheduler.hpp>
-#include <wick/loader/detail/source_size.hpp>
-#include <wick/loader/detail/worker_jobs.hpp>
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <mutex>
 #include <string>
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/loader/detail/scheduler.hpp>
-#include <wick/profile/detail/hang_scene.hpp>
 #include <wick/profile/detail/run_mark.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -2,14 +2,6 @@
 /// The bodies of what pipeline/detail/budget.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
-#include <mutex>
-#include <utility>
-
-#include <wick/async/detail/timer_queue.hpp>
-#include <wick/async/executor.hpp>
-#include <wick/base/detail/condition.hpp>
-#include <wick/base/detail/process.hpp>
 #include <wick/pipeline/detail/budget.hpp>
 
 namespace wick::inline v0_1::detail {

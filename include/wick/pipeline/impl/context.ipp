@@ -2,9 +2,6 @@
 /// The bodies of what pipeline/context.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 

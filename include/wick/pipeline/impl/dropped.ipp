@@ -2,8 +2,6 @@
 /// The bodies of what pipeline/detail/dropped.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <exception>
-
 #include <wick/pipeline/detail/dropped.hpp>
 #include <wick/pipeline/error.hpp>
 

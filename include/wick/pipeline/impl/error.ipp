@@ -2,13 +2,6 @@
 /// The bodies of what pipeline/error.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1 {

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>

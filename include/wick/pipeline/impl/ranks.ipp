@@ -2,7 +2,6 @@
 /// The bodies of what pipeline/ranks.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <optional>
 #include <utility>
 
 #include <wick/base/detail/launch.hpp>

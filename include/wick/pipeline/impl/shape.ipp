@@ -2,9 +2,6 @@
 /// The bodies of what pipeline/shape.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <string>
-
 #include <wick/pipeline/shape.hpp>
 
 namespace wick::inline v0_1 {

@@ -2,14 +2,7 @@
 /// The bodies of what pipeline/with_others.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <string>
-
 #include <wick/async/stop_token.hpp>
-#include <wick/ext/fingerprint.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/dropped.hpp>
 #include <wick/pipeline/detail/failed_other.hpp>
 #include <wick/pipeline/error.hpp>

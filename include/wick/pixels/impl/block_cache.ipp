@@ -2,7 +2,6 @@
 /// The bodies of what pixels/detail/block_cache.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>

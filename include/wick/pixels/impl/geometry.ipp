@@ -2,9 +2,6 @@
 /// The bodies of what pixels/geometry.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/geometry.hpp>
 

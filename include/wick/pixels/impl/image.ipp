@@ -2,17 +2,11 @@
 /// The bodies of what pixels/image.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 
-#include <wick/ext/cache_bytes.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/shape.hpp>
-#include <wick/pixels/detail/block_cache.hpp>
 #include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1::detail {

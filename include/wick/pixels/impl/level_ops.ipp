@@ -4,16 +4,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <vector>
 
 #include <wick/pixels/detail/pixel_ops.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1::detail {
 

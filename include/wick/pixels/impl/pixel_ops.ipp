@@ -3,20 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 #include <utility>
 
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/pixels/image.hpp>
 #include <wick/pixels/impl/level_ops.ipp>
 #include <wick/pixels/impl/pixel_filters.ipp>
 

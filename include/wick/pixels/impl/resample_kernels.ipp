@@ -3,10 +3,6 @@
 /// in exactly one file of a program, with stb_image.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-
 #include <wick/pixels/detail/resample_kernels.hpp>
 #include <wick/pixels/impl/portable_kernels.ipp>
 #if defined(__x86_64__) || defined(__i386__)

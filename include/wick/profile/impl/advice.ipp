@@ -7,13 +7,11 @@
 #include <cstddef>
 #include <cstdio>
 #include <limits>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/report.hpp>
-#include <wick/profile/what_if.hpp>
 
 namespace wick::inline v0_1::detail {
 

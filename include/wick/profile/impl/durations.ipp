@@ -3,9 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include <wick/profile/detail/durations.hpp>
 

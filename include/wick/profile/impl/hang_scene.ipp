@@ -3,10 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <string>
 #include <tuple>
 
 #include <wick/base/detail/thread_name.hpp>

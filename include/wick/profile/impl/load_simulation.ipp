@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include <wick/profile/detail/load_model.hpp>
 

@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <poll.h>
-#include <string>
-#include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <utility>
 
-#include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/launch.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdio>
-#include <string>
-#include <string_view>
 
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/report.hpp>

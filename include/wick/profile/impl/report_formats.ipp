@@ -3,12 +3,7 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/base/detail/json.hpp>
 #include <wick/profile/detail/advice.hpp>

@@ -6,10 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <wick/base/detail/html_text.hpp>

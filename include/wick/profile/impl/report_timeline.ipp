@@ -2,10 +2,7 @@
 /// The bodies of what profile/detail/report_timeline.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <utility>
-#include <vector>
 
 #include <wick/profile/detail/report_timeline.hpp>
 

@@ -3,16 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
-#include <wick/async/detail/activity.hpp>
-#include <wick/async/executor.hpp>
-#include <wick/base/detail/processor_time.hpp>
-#include <wick/base/detail/ticks.hpp>
-#include <wick/pipeline/detail/trace_lane.hpp>
-#include <wick/profile/detail/stage_clock.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 
 namespace wick::inline v0_1::detail {

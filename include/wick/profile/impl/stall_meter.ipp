@@ -2,9 +2,6 @@
 /// The bodies of what profile/detail/stall_meter.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include <wick/profile/detail/stall_meter.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -5,12 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
-#include <string>
-#include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -18,8 +14,6 @@
 #include <utility>
 
 #include <wick/base/detail/ticks.hpp>
-#include <wick/io/detail/plain_file.hpp>
-#include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/impl/trace_text.ipp>

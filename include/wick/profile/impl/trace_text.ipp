@@ -5,14 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 
 #include <wick/async/detail/activity.hpp>
 #include <wick/base/detail/json_string.hpp>
-#include <wick/pipeline/detail/trace_lane.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdio>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include <wick/async/detail/sample_tokens.hpp>

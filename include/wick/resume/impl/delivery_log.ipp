@@ -3,13 +3,8 @@
 #pragma once
 
 #include <concepts>
-#include <cstdint>
-#include <optional>
 #include <random>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include <wick/base/detail/json.hpp>
 #include <wick/io/detail/line_reader.hpp>

@@ -4,16 +4,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <wick/ext/fingerprint.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/resume/detail/state.hpp>
 
 namespace wick::inline v0_1::detail {

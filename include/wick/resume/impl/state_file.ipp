@@ -3,17 +3,13 @@
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
-#include <span>
 #include <string>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/resume/detail/state.hpp>
 #include <wick/resume/state_file.hpp>
 
 namespace wick::inline v0_1 {

@@ -3,20 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include <wick/ext/fingerprint.hpp>
-#include <wick/ext/stage.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/sampling/block_shuffle.hpp>
-#include <wick/sampling/detail/permutation.hpp>
-#include <wick/sampling/order.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -2,10 +2,7 @@
 /// The bodies of what sampling/bucket.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>

@@ -3,10 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <string>
-#include <vector>
 
 #include <wick/pipeline/error.hpp>
 #include <wick/sampling/class_weights.hpp>

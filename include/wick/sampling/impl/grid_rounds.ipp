@@ -3,8 +3,6 @@
 /// file of a program.
 #pragma once
 
-#include <cstdint>
-
 #include <wick/sampling/detail/grid_rounds.hpp>
 
 #if defined(__x86_64__)

@@ -4,17 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sampling/detail/grouping.hpp>
-#include <wick/sampling/detail/permutation.hpp>
 
 namespace wick::inline v0_1::detail {
 

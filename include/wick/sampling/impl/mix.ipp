@@ -2,15 +2,8 @@
 /// The bodies of what sampling/mix.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
 
-#include <wick/pipeline/error.hpp>
 #include <wick/sampling/mix.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -2,17 +2,10 @@
 /// The bodies of what sampling/order.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include <wick/ext/fingerprint.hpp>
-#include <wick/ext/stage.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/pipeline/ranks.hpp>
-#include <wick/sampling/detail/permutation.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace wick::inline v0_1::detail {

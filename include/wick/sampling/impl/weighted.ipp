@@ -4,21 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include <wick/ext/fingerprint.hpp>
-#include <wick/ext/stage.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/pipeline/random.hpp>
-#include <wick/sampling/order.hpp>
 #include <wick/sampling/weighted.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -4,18 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/random.hpp>
-#include <wick/sampling/weighted.hpp>
 #include <wick/sampling/weights.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,12 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>

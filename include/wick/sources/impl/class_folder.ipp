@@ -5,22 +5,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include <wick/base/detail/owned.hpp>
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/source.hpp>
-#include <wick/io/detail/object_store.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 #include <wick/sources/class_folder.hpp>
 #include <wick/sources/detail/folder.hpp>
 #include <wick/sources/detail/walk.hpp>

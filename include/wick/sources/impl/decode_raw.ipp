@@ -2,10 +2,7 @@
 /// The bodies of what sources/decode_raw.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <utility>
 
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/pipeline/error.hpp>

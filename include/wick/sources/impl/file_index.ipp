@@ -3,27 +3,19 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/file_stamp.hpp>
 #include <wick/ext/fingerprint.hpp>
-#include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/kept_index.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/detail/look_into_each.hpp>
-#include <wick/sources/detail/opened_files.hpp>
-#include <wick/sources/files.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -3,13 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/file_windows.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,18 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 #include <sys/stat.h>
 #include <utility>
-#include <vector>
 
 #include <wick/ext/source.hpp>
-#include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/folder.hpp>
 #include <wick/sources/detail/glob.hpp>

@@ -2,11 +2,7 @@
 /// The bodies of what sources/detail/folder.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <string>
-#include <string_view>
-#include <sys/stat.h>
 
 #include <wick/sources/detail/folder.hpp>
 

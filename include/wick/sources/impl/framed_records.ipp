@@ -3,20 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/framed_records.hpp>
 

@@ -2,19 +2,14 @@
 /// The bodies of what sources/idx.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/sources/detail/idx_file.hpp>
 #include <wick/sources/idx.hpp>
-#include <wick/sources/memory.hpp>
 
 namespace wick::inline v0_1 {
 

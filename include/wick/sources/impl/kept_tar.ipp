@@ -3,20 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 
-#include <wick/ext/file_stamp.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/endian.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/plain_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/kept_tar.hpp>
-#include <wick/sources/detail/tar_scan.hpp>
 
 namespace wick::inline v0_1::detail {
 

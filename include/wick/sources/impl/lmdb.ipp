@@ -6,18 +6,14 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
 #include <lmdb.h>
-#include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/file_stamp.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_io.hpp>

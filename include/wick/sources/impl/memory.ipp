@@ -3,18 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <utility>
-#include <vector>
 
-#include <wick/ext/source.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory.hpp>
-#include <wick/sources/memory_view.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -2,12 +2,6 @@
 /// The bodies of what sources/memory_view.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
-#include <wick/pipeline/error.hpp>
-#include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
 
 namespace wick::inline v0_1::detail {

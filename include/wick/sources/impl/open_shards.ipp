@@ -2,11 +2,6 @@
 /// The bodies of what sources/detail/open_shards.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <sys/resource.h>
-#include <utility>
-
 #include <wick/sources/detail/open_shards.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,25 +3,15 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <fcntl.h>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/async/detail/interruption.hpp>
-#include <wick/ext/file_range.hpp>
 #include <wick/io/detail/file_io.hpp>
-#include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/kept_file.hpp>
-#include <wick/io/detail/object_store.hpp>
-#include <wick/io/detail/source_file.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/opened_files.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,22 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/opened_files.hpp>
-#include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/records.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -2,13 +2,9 @@
 /// The bodies of what sources/detail/row_files.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <utility>
 
-#include <wick/ext/file_range.hpp>
-#include <wick/sources/detail/opened_files.hpp>
 #include <wick/sources/detail/row_files.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,9 +3,6 @@
 /// program.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <wick/io/detail/json_reader.hpp>

@@ -3,25 +3,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <memory>
-#include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include <wick/ext/file_range.hpp>
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/io/record.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/glob.hpp>
 #include <wick/sources/detail/kept_tar.hpp>
-#include <wick/sources/detail/tar_index.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 #include <wick/sources/tar.hpp>
 

@@ -2,12 +2,7 @@
 /// The bodies of what sources/detail/tar_header.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include <wick/sources/detail/tar_header.hpp>
 

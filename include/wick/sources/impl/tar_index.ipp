@@ -3,34 +3,19 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/async/detail/at_once.hpp>
 #include <wick/async/detail/interruption.hpp>
 #include <wick/ext/fingerprint.hpp>
-#include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/numbers.hpp>
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/detail/user_cache.hpp>
-#include <wick/io/record.hpp>
 #include <wick/pipeline/detail/names.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/kept_tar.hpp>
-#include <wick/sources/detail/open_shards.hpp>
 #include <wick/sources/detail/tar_index.hpp>
-#include <wick/sources/detail/tar_scan.hpp>
 
 namespace wick::inline v0_1::detail {
 

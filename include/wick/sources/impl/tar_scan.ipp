@@ -4,18 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/file_kind.hpp>
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
-#include <wick/sources/detail/tar_header.hpp>
 #include <wick/sources/detail/tar_scan.hpp>
 
 namespace wick::inline v0_1::detail {

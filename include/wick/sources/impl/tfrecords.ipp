@@ -4,20 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/io/detail/endian.hpp>
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
-#include <wick/sources/framed_records.hpp>
 #include <wick/sources/tfrecords.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
-#include <string_view>
 #include <sys/stat.h>
 #include <utility>
-#include <vector>
 
 #include <wick/async/detail/interruption.hpp>
 #include <wick/sources/detail/folder.hpp>

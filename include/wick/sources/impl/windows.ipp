@@ -3,18 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/shape.hpp>
-#include <wick/sources/memory_view.hpp>
 #include <wick/sources/windows.hpp>
 
 namespace wick::inline v0_1::detail {

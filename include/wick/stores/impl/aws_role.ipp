@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -15,8 +14,6 @@
 #include <map>
 #include <mutex>
 #include <pugixml.hpp>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 

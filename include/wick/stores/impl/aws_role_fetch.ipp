@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <curl/curl.h>
@@ -17,8 +16,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <string>
-#include <string_view>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>

@@ -4,18 +4,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <string>
-#include <string_view>
 #include <time.h>
 #include <utility>
 
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_signature.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -4,26 +4,18 @@
 #pragma once
 
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <pugixml.hpp>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include <wick/io/detail/object_store.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/glob.hpp>
 #include <wick/stores/detail/azure_locator.hpp>
 #include <wick/stores/detail/http_answer.hpp>
-#include <wick/stores/detail/object_list.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 #include <wick/stores/detail/url_parts.hpp>
 

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <wick/io/detail/json_reader.hpp>
 #include <wick/pipeline/error.hpp>

@@ -8,29 +8,20 @@
 #include <atomic>
 #include <chrono>
 #include <cinttypes>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <curl/curl.h>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include <wick/base/detail/owned.hpp>
 #include <wick/base/detail/signal_mask.hpp>
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/impl/http_request.ipp>
 #include <wick/stores/impl/http_second_requests.ipp>
 #include <wick/stores/impl/http_transfers.ipp>
-#include <wick/stores/remote.hpp>
 
 namespace wick::inline v0_1::detail {
 

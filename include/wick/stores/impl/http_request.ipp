@@ -7,24 +7,17 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <curl/curl.h>
 #include <new>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
-#include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
-#include <wick/stores/remote.hpp>
 
 namespace wick::inline v0_1::detail {
 

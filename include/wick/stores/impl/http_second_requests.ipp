@@ -3,18 +3,8 @@
 /// http_client.hpp beside it.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <curl/curl.h>
-#include <memory>
-#include <utility>
-#include <vector>
 
-#include <wick/stores/impl/http_request.ipp>
 #include <wick/stores/impl/http_transfers.ipp>
 
 namespace wick::inline v0_1::detail {

@@ -3,37 +3,21 @@
 /// http_client.hpp beside it.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <ctime>
-#include <curl/curl.h>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <new>
 #include <pthread.h>
 #include <random>
 #include <signal.h>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <wick/async/detail/concurrency.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/base/detail/cpu_set.hpp>
 #include <wick/base/detail/thread_name.hpp>
-#include <wick/io/detail/object_store.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/stores/detail/http_answer.hpp>
-#include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/detail/latencies.hpp>
 #include <wick/stores/impl/http_request.ipp>
-#include <wick/stores/remote.hpp>
 
 namespace wick::inline v0_1::detail {
 

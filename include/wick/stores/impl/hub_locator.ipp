@@ -3,28 +3,19 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <ctime>
 #include <initializer_list>
 #include <iterator>
-#include <mutex>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/json_reader.hpp>
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/glob.hpp>
 #include <wick/stores/detail/http_answer.hpp>
 #include <wick/stores/detail/hub_locator.hpp>
-#include <wick/stores/detail/object_list.hpp>
 #include <wick/stores/detail/url_parts.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 
 #include <wick/stores/detail/latencies.hpp>
 

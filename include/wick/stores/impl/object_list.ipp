@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <fnmatch.h>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/glob.hpp>

@@ -4,16 +4,11 @@
 #pragma once
 
 #include <atomic>
-#include <initializer_list>
 #include <iterator>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <wick/base/detail/process.hpp>
-#include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/detail/url_locator.hpp>

@@ -3,13 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
 
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/url_parts.hpp>
 

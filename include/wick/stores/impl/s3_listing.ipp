@@ -9,15 +9,11 @@
 #include <cstdint>
 #include <optional>
 #include <pugixml.hpp>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/stores/detail/object_list.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 #include <wick/stores/detail/url_parts.hpp>
 

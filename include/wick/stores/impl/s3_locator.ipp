@@ -3,26 +3,16 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <iterator>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include <wick/base/detail/owned.hpp>
-#include <wick/io/detail/object_store.hpp>
-#include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/glob.hpp>
-#include <wick/stores/detail/aws_credentials.hpp>
-#include <wick/stores/detail/aws_signature.hpp>
 #include <wick/stores/detail/google_credentials.hpp>
 #include <wick/stores/detail/http_answer.hpp>
-#include <wick/stores/detail/object_list.hpp>
-#include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 #include <wick/stores/detail/s3_locator.hpp>
 

@@ -2,13 +2,8 @@
 /// The bodies of what stores/detail/url_locator.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/glob.hpp>

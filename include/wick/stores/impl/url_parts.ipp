@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <string>
-#include <string_view>
 #include <system_error>
 
 #include <wick/io/detail/percent_encoding.hpp>

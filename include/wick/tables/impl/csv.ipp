@@ -3,15 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/io/detail/numbers.hpp>
 #include <wick/io/detail/object_store.hpp>
@@ -19,9 +13,7 @@
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/detail/names.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/files.hpp>
 #include <wick/tables/csv.hpp>
-#include <wick/tables/detail/csv_text.hpp>
 
 namespace wick::inline v0_1::detail {
 

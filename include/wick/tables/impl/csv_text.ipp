@@ -4,14 +4,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <wick/async/detail/at_once.hpp>
 #include <wick/base/detail/cpus.hpp>
@@ -21,7 +14,6 @@
 #include <wick/io/detail/large_pages.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/sample.hpp>
 #include <wick/tables/detail/csv_marks.hpp>
 #include <wick/tables/detail/csv_text.hpp>
 

@@ -4,24 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <wick/async/detail/io_pool.hpp>
 #include <wick/async/detail/job.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
-#include <wick/async/task.hpp>
-#include <wick/ext/fingerprint.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/files.hpp>
 #include <wick/tables/detail/parquet_table.hpp>
 #include <wick/tables/impl/parquet_files.ipp>
 #include <wick/tables/impl/parquet_groups.ipp>

@@ -2,21 +2,9 @@
 /// From Arrow's arrays to the columns of a row group in memory. Included in exactly one file of a program.
 #pragma once
 
-#include <arrow/api.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/util/byte_size.h>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include <wick/pipeline/error.hpp>
-#include <wick/tables/detail/parquet_table.hpp>
 #include <wick/tables/impl/parquet_types.ipp>
 
 namespace wick::inline v0_1::detail {

@@ -4,31 +4,21 @@
 #pragma once
 
 #include <algorithm>
-#include <arrow/api.h>
 #include <arrow/io/interfaces.h>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <optional>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/statistics.h>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <wick/async/stop_token.hpp>
 #include <wick/ext/file_range.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/detail/names.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/opened_files.hpp>
-#include <wick/tables/detail/parquet_table.hpp>
 #include <wick/tables/impl/parquet_types.ipp>
 
 namespace wick::inline v0_1::detail::with_arrow {

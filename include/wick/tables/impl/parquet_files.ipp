@@ -3,39 +3,15 @@
 /// in exactly one file of a program.
 #pragma once
 
-#include <algorithm>
-#include <arrow/api.h>
-#include <atomic>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <parquet/arrow/reader.h>
-#include <parquet/metadata.h>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include <wick/async/stop_token.hpp>
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/kept_file.hpp>
-#include <wick/io/detail/object_store.hpp>
-#include <wick/pipeline/detail/names.hpp>
-#include <wick/pipeline/error.hpp>
-#include <wick/sources/detail/opened_files.hpp>
-#include <wick/sources/files.hpp>
-#include <wick/tables/detail/parquet_table.hpp>
-#include <wick/tables/impl/parquet_columns.ipp>
 #include <wick/tables/impl/parquet_file.ipp>
 #include <wick/tables/impl/parquet_groups.ipp>
 #include <wick/tables/impl/parquet_memory.ipp>
-#include <wick/tables/impl/parquet_types.ipp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,10 +4,7 @@
 
 #include <arrow/api.h>
 #include <arrow/util/float16.h>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <string>
 #include <type_traits>
 #include <utility>
 

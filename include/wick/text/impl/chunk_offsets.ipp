@@ -3,13 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include <wick/text/detail/chunk_offsets.hpp>
-#include <wick/text/detail/token_ids.hpp>
 
 namespace wick::inline v0_1::detail {
 

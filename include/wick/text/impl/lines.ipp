@@ -2,14 +2,8 @@
 /// The bodies of what text/lines.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include <wick/io/detail/file_extents.hpp>
-#include <wick/sources/detail/file_index.hpp>
 #include <wick/sources/detail/opened_files.hpp>
-#include <wick/sources/files.hpp>
 #include <wick/text/detail/text_scan.hpp>
 #include <wick/text/lines.hpp>
 

@@ -3,20 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include <wick/ext/fingerprint.hpp>
-#include <wick/io/detail/file_extents.hpp>
 #include <wick/io/detail/file_kind.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/sources/detail/opened_files.hpp>
 #include <wick/text/detail/text_scan.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -2,14 +2,6 @@
 /// The bodies of what text/detail/token_ids.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <utility>
-
-#include <wick/ext/cache_bytes.hpp>
-#include <wick/pipeline/sample.hpp>
-#include <wick/pipeline/shape.hpp>
 #include <wick/text/detail/token_ids.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,21 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include <wick/ext/file_range.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
-#include <wick/sources/detail/opened_files.hpp>
-#include <wick/sources/files.hpp>
 #include <wick/text/detail/chunk_offsets.hpp>
-#include <wick/text/detail/token_ids.hpp>
 #include <wick/text/detail/token_store.hpp>
 
 namespace wick::inline v0_1::detail {

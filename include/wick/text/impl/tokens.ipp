@@ -2,20 +2,8 @@
 /// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <wick/ext/cache_bytes.hpp>
-#include <wick/ext/fingerprint.hpp>
 #include <wick/io/detail/large_pages.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/text/detail/chunk_offsets.hpp>
-#include <wick/text/detail/token_store.hpp>
 #include <wick/text/tokens.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
-#include <cstdint>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/failures/detail/error_account.hpp>
 #include <wick/pipeline/error.hpp>

@@ -2,11 +2,6 @@
 /// The bodies of what tools/detail/token_writer.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include <wick/io/detail/replace_file.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/tools/detail/token_writer.hpp>

@@ -2,19 +2,13 @@
 /// The bodies of what torch/archive.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
-#include <string>
-#include <vector>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/ScalarType.h>
 
 #include <wick/pipeline/error.hpp>
-#include <wick/resume/detail/state.hpp>
 #include <wick/torch/archive.hpp>
 #include <wick/torch/detail/tensor.hpp>
 

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>  // List.h wants it, and does not include it
 #include <ATen/ops/_nested_tensor_from_tensor_list.h>
 
-#include <wick/batch/ragged.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/nested.hpp>

@@ -3,23 +3,19 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/normalize_tensors.hpp>
-#include <wick/transforms/normalize.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <new>
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +13,6 @@
 #include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
-#include <wick/batch/detail/slab.hpp>
 #include <wick/torch/pin.hpp>
 
 namespace wick::inline v0_1::detail {

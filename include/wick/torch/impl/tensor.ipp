@@ -3,20 +3,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/Layout.h>
-#include <c10/core/ScalarType.h>
 
-#include <wick/batch/detail/fields.hpp>
-#include <wick/ext/cache_bytes.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/shape.hpp>
 #include <wick/sources/memory_view.hpp>
 #include <wick/torch/detail/tensor.hpp>
 

@@ -2,18 +2,12 @@
 /// The bodies of what torch/tensor_batch.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <utility>
-
-#include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/ScalarType.h>
 #include <c10/core/Storage.h>
 #include <c10/core/TensorImpl.h>
 
-#include <wick/batch/batch.hpp>
-#include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/tensor_batch.hpp>
 
 namespace wick::inline v0_1::detail {

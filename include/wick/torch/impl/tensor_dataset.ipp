@@ -3,19 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/sources/memory_view.hpp>
 #include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 

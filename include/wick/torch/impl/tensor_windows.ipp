@@ -3,14 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include <ATen/core/Tensor.h>
-
-#include <wick/sources/windows.hpp>
 #include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/tensor_windows.hpp>
 

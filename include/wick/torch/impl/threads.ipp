@@ -3,11 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 
 #include <ATen/Parallel.h>
 
-#include <wick/async/executor.hpp>
 #include <wick/base/detail/cpus.hpp>
 #include <wick/torch/threads.hpp>
 

@@ -9,15 +9,9 @@
 #include <cstdio>
 #include <exception>
 #include <iterator>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include <ATen/core/Tensor.h>
-#include <c10/core/Device.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/UndefinedTensorImpl.h>

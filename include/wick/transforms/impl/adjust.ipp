@@ -4,12 +4,10 @@
 
 #include <cmath>
 #include <string>
-#include <string_view>
 
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/transforms/adjust.hpp>
-#include <wick/transforms/detail/op_stage.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -3,23 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/detail/steps.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/detail/warp.hpp>
-#include <wick/pixels/geometry.hpp>
 #include <wick/transforms/affine.hpp>
 
 namespace wick::inline v0_1::detail {

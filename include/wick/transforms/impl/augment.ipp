@@ -5,21 +5,14 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <numbers>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <wick/ext/fingerprint.hpp>
-#include <wick/image/detail/steps.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/detail/warp.hpp>
-#include <wick/pixels/geometry.hpp>
 #include <wick/transforms/affine.hpp>
 #include <wick/transforms/augment.hpp>
 #include <wick/transforms/impl/affine.ipp>

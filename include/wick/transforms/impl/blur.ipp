@@ -4,11 +4,8 @@
 
 #include <cmath>
 #include <string>
-#include <string_view>
 
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/geometry.hpp>

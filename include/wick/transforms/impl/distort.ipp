@@ -2,21 +2,14 @@
 /// The bodies of what transforms/distort.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
-#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/transforms/distort.hpp>
 
 namespace wick::inline v0_1::detail {

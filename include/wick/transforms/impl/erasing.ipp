@@ -3,21 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/random.hpp>
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
-#include <wick/pixels/geometry.hpp>
 #include <wick/transforms/erasing.hpp>
 
 namespace wick::inline v0_1::detail {

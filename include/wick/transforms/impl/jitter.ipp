@@ -3,17 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include <wick/ext/fingerprint.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/transforms/jitter.hpp>
 
 namespace wick::inline v0_1::detail {

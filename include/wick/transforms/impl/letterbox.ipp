@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/detail/steps.hpp>
-#include <wick/pipeline/context.hpp>
-#include <wick/pixels/geometry.hpp>
 #include <wick/transforms/letterbox.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
-#include <wick/transforms/detail/op_stage.hpp>
 #include <wick/transforms/levels.hpp>
 
 namespace wick::inline v0_1 {

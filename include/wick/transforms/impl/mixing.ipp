@@ -4,23 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <wick/ext/fingerprint.hpp>
-#include <wick/image/boxes.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/detail/steps.hpp>
-#include <wick/image/mask.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/random.hpp>
-#include <wick/pipeline/shape.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/pixels/image.hpp>
 #include <wick/transforms/mixing.hpp>
 
 namespace wick::inline v0_1 {

@@ -2,16 +2,8 @@
 /// The bodies of what transforms/multi_crop.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-
-#include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/detail/steps.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/transforms/crop.hpp>
 #include <wick/transforms/multi_crop.hpp>

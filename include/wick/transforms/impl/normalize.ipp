@@ -5,14 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <string>
 
 #include <wick/ext/fingerprint.hpp>
-#include <wick/ext/stage.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/transforms/normalize.hpp>
 

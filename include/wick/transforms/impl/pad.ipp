@@ -2,12 +2,8 @@
 /// The bodies of what transforms/pad.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstdint>
-
 #include <wick/ext/fingerprint.hpp>
 #include <wick/image/detail/padding.hpp>
-#include <wick/image/detail/steps.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/transforms/pad.hpp>
 
 namespace wick::inline v0_1::detail {

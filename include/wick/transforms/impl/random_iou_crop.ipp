@@ -3,19 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include <wick/ext/fingerprint.hpp>
-#include <wick/image/boxes.hpp>
-#include <wick/image/detail/steps.hpp>
 #include <wick/image/impl/boxes.ipp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/random.hpp>
-#include <wick/pixels/geometry.hpp>
 #include <wick/transforms/random_iou_crop.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -3,17 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
-#include <utility>
 
 #include <wick/ext/fingerprint.hpp>
-#include <wick/ext/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/detail/steps.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/geometry.hpp>
 #include <wick/transforms/resize.hpp>
 
 namespace wick::inline v0_1::detail {

@@ -2,13 +2,9 @@
 /// The bodies of what transforms/to_image.hpp declares. Included in exactly one file of a program.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include <wick/pipeline/error.hpp>
-#include <wick/pipeline/shape.hpp>
-#include <wick/pixels/image.hpp>
 #include <wick/transforms/to_image.hpp>
 
 namespace wick::inline v0_1::detail {
