@@ -8,7 +8,6 @@
 #include <wick/sampling/order.hpp>
 // clang-format on
 
-#include <wick/async/async_mutex.hpp>
 #include <wick/async/async_semaphore.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/sleep.hpp>

@@ -197,3 +197,64 @@ TEST_CASE("a coroutine that was served may destroy the semaphore at once") {
     CHECK(s == nullptr);
   }
 }
+
+TEST_CASE("of one permit: one at a time is inside, also across suspensions, and each sees what the one before wrote") {
+  wick::executor ex(4);
+  async_semaphore m(1);
+  long sum = 0;  // plain: the permit is what makes it safe
+  int inside = 0, worst = 0;
+  const auto add = [](wick::executor* on, async_semaphore* mutex, long* to, int* in, int* most) -> task<void> {
+    auto guard = co_await mutex->acquire(*on);
+    if (++*in > *most) *most = *in;
+    const long before = *to;
+    co_await on->schedule();
+    *to = before + 1;
+    --*in;
+  };
+  wick::detail::scope s(ex);
+  const int n = rounds(20'000, 3'000);
+  for (int i = 0; i < n; ++i) s.spawn(add(&ex, &m, &sum, &inside, &worst));
+  s.wait();
+  CHECK(sum == n);
+  CHECK(worst == 1);
+}
+
+TEST_CASE("who waits longest is next") {
+  wick::executor ex(1);
+  async_semaphore m(1);
+  auto held = m.try_acquire();
+  REQUIRE(held);
+  std::vector<int> order;
+  const auto visit = [](async_semaphore* mutex, environment env, std::vector<int>* to, int me) -> task<void> {
+    auto guard = co_await mutex->acquire(env);
+    to->push_back(me);
+  };
+  wick::detail::scope s(ex);
+  for (int i = 0; i < 100; ++i) s.spawn(visit(&m, s, &order, i));
+  REQUIRE(eventually([&] { return ex.asleep() == 1; }));
+  CHECK(order.empty());
+  CHECK_FALSE(m.try_acquire());
+  held.reset();
+  s.wait();
+  REQUIRE(order.size() == 100);
+  for (int i = 0; i < 100; ++i) CHECK(order[static_cast<std::size_t>(i)] == i);
+  CHECK(m.try_acquire());
+}
+
+TEST_CASE("while many wait no worker is blocked") {
+  wick::executor ex(1);
+  async_semaphore m(1);
+  auto held = m.try_acquire();
+  wick::detail::scope s(ex);
+  const auto visit = [](async_semaphore* mutex, environment env) -> task<void> {
+    auto guard = co_await mutex->acquire(env);
+  };
+  for (int i = 0; i < 10; ++i) s.spawn(visit(&m, ex));
+  const auto where = [](wick::executor* on) -> task<std::size_t> {
+    co_await on->schedule();
+    co_return on->this_slot();
+  };
+  CHECK(sync_wait(where(&ex)) == 0);  // the only worker is still there
+  held.reset();
+  s.wait();
+}

@@ -12,7 +12,7 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
-#include <wick/async/async_mutex.hpp>
+#include <wick/async/async_semaphore.hpp>
 #include <wick/async/detail/scope.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/sync_wait.hpp>
@@ -193,13 +193,13 @@ TEST_CASE("a linked stop source passes an outer stop on to the siblings") {
 
 TEST_CASE("awaiters that are no tasks may be given as they are: a lock, a sleep") {
   wick::executor ex(1);
-  wick::async_mutex a, b;
-  const auto run = [](wick::executor* on, wick::async_mutex* x, wick::async_mutex* y) -> task<bool> {
-    auto all = co_await when_all(x->lock(*on), y->lock(*on), wick::sleep_for(1ms, *on));
-    co_return std::get<0>(all) && std::get<1>(all) && !x->try_lock() && !y->try_lock();
+  wick::async_semaphore a(1), b(1);
+  const auto run = [](wick::executor* on, wick::async_semaphore* x, wick::async_semaphore* y) -> task<bool> {
+    auto all = co_await when_all(x->acquire(*on), y->acquire(*on), wick::sleep_for(1ms, *on));
+    co_return std::get<0>(all) && std::get<1>(all) && !x->try_acquire() && !y->try_acquire();
   };
   CHECK(sync_wait(run(&ex, &a, &b)));
-  CHECK(a.try_lock());
+  CHECK(a.try_acquire());
 }
 
 TEST_CASE("many in sequence, and nested deeply, take no stack") {

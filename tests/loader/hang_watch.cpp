@@ -28,7 +28,7 @@
 #include "support/sanitized.hpp"
 #include "support/temp_dir.hpp"
 #include "support/work_for.hpp"
-#include <wick/async/async_mutex.hpp>
+#include <wick/async/async_semaphore.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/sleep.hpp>
 #include <wick/async/stop_token.hpp>
@@ -241,8 +241,8 @@ std::string hang_in(wick::loader_options options, Wait wait, Resolve resolve) {
 }
 
 wick::task<void> await(wick::context*, own_awaitable* of) { co_await *of; }
-wick::task<void> lock(wick::context* c, wick::async_mutex* of) {
-  auto guard = co_await of->lock(*c);
+wick::task<void> lock(wick::context* c, wick::async_semaphore* of) {
+  auto guard = co_await of->acquire(*c);
   static_cast<void>(guard);
 }
 wick::task<void> sleep(wick::context* c, wick::stop_token until) {
@@ -394,15 +394,15 @@ TEST_CASE("a sleep of an hour: the message says that the sample sleeps") {
       {{"number 3 (position 3)", {"in 'wait'", "sleeping for "}}});
 }
 
-TEST_CASE("an async_mutex that is never unlocked: the message says that the sample waits for one") {
+TEST_CASE("a permit that is never given back: the message says that the sample waits for one") {
   check_message(
       [](auto options) {
-        wick::async_mutex mutex;
-        auto held = mutex.try_lock();
+        wick::async_semaphore mutex(1);
+        auto held = mutex.try_acquire();
         return hang_in(
-            options, [&](wick::context* c) { return lock(c, &mutex); }, [&] { held.unlock(); });
+            options, [&](wick::context* c) { return lock(c, &mutex); }, [&] { held.reset(); });
       },
-      {{"number 3 (position 3)", {"waiting for an async_mutex or async_semaphore"}}});
+      {{"number 3 (position 3)", {"waiting for an async_semaphore"}}});
 }
 
 namespace {

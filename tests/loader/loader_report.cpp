@@ -336,16 +336,16 @@ TEST_CASE("a sample waits as long as its waits, where the worker that it left re
 
 TEST_CASE("a lock and a call are distinguished, and what a stage does afterwards is work") {
   struct stages {
-    wick::async_mutex* mutex;
+    wick::async_semaphore* mutex;
     wick::task<cell> operator()(cell c, wick::context& context) const {
-      auto guard = co_await mutex->lock(context);
+      auto guard = co_await mutex->acquire(context);
       auto call = context.run_blocking([] { pass_time(0.001); });
       co_await call;
       pass_time(0.001);
       co_return c;
     }
   };
-  wick::async_mutex mutex;
+  wick::async_semaphore mutex(1);
   wick::loader l(numbers{40} | wick::map("locked", stages{&mutex}) | wick::array_batch(10),
                  {.workers = 2, .prefetch_next_epoch = false});
   targets_of(l, 0);

@@ -12,7 +12,6 @@
 #include "../async/support.hpp"
 #include "../support/doctest.hpp"
 #include "../support/eventually.hpp"
-#include <wick/async/async_mutex.hpp>
 #include <wick/async/async_semaphore.hpp>
 #include <wick/async/detail/scope.hpp>
 #include <wick/async/sleep.hpp>
@@ -414,17 +413,17 @@ TEST_CASE(
   // `owner` has the lock and waits for bytes; `guest` has all bytes and waits for the lock.
   struct scene {
     byte_budget budget{100};
-    wick::async_mutex lock;
+    wick::async_semaphore lock{1};
     int ended = 0;
     static task<void> owner(executor* on, scene* s) {
-      auto key = co_await s->lock.lock({*on, {}});
+      auto key = co_await s->lock.acquire({*on, {}});
       co_await s->budget.acquire(*on, 50, 2);
       ++s->ended;
     }
     static task<void> guest(executor* on, scene* s) {
       wick::detail::byte_account mine;
       co_await s->budget.acquire(mine, *on, 100, 1);
-      auto key = co_await s->lock.lock({*on, {}});
+      auto key = co_await s->lock.acquire({*on, {}});
       ++s->ended;
     }
   };
@@ -454,14 +453,14 @@ namespace {
 struct convoy {
   byte_budget budget{100};
   wick::async_semaphore gate{0};
-  wick::async_mutex lock;
+  wick::async_semaphore lock{1};
   std::vector<std::uint64_t> ended;
   static task<void> sample(executor* on, convoy* s, std::uint64_t position) {
     wick::detail::byte_account mine;
     co_await s->budget.acquire(mine, *on, 10, position);
     auto permit = co_await s->gate.acquire({*on, {}});
     permit.forget();
-    auto key = co_await s->lock.lock({*on, {}});
+    auto key = co_await s->lock.acquire({*on, {}});
     co_await s->budget.acquire(mine, *on, 50, position);
     s->ended.push_back(position);
   }

@@ -32,7 +32,7 @@
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
 #include "world.hpp"
-#include <wick/async/async_mutex.hpp>
+#include <wick/async/async_semaphore.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/io/read.hpp>
@@ -225,10 +225,10 @@ class document {
 
 struct scene {
   world* w;
-  std::vector<fs::path> paths;
-  wick::async_mutex lock;
-  std::mutex mutex;
-  std::vector<wick::bytes> kept;  // without an end, as far as the loader can know
+  std::vector<fs::path> paths = {};
+  wick::async_semaphore lock{1};
+  std::mutex mutex = {};
+  std::vector<wick::bytes> kept = {};  // without an end, as far as the loader can know
 };
 
 struct reads_again {
@@ -239,9 +239,9 @@ struct reads_again {
   }
   static task<document> run(scene* s, bool locked, wick::bytes first, wick::context* c) {
     const live here(s->w->alive);
-    wick::async_mutex::guard key;
+    wick::async_semaphore::permits key;
     if (locked) {
-      auto locking = s->lock.lock(*c);
+      auto locking = s->lock.acquire(*c);
       key = co_await locking;
     }
     const fs::path& other = s->paths[c->random().below(s->paths.size())];
@@ -297,7 +297,7 @@ std::uint64_t take_singles(Loader& l, std::uint64_t most, Take&& given) {
 /// Files by their paths: replaced as a whole, removed, in their place a pipe, a folder, a link to itself.
 void files(world& w) {
   const wick_test::temp_dir dir;
-  scene s{&w, {}, {}, {}, {}};
+  scene s{&w};
   std::vector<std::size_t> sizes;
   const std::size_t count = w.random.below(60) + 20;
   for (std::size_t i = 0; i < count; ++i) {

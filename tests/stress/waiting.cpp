@@ -11,7 +11,6 @@
 
 #include "../support/future.hpp"
 #include "world.hpp"
-#include <wick/async/async_mutex.hpp>
 #include <wick/async/async_semaphore.hpp>
 #include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
@@ -38,7 +37,7 @@ struct workshop {
   world* w;
   wick::executor* ex;
   std::size_t permits;
-  wick::async_mutex mutex{};
+  wick::async_semaphore mutex{1};
   wick::async_semaphore semaphore{permits};
   long entries = 0;  // guarded by the mutex
   bool inside = false;
@@ -48,7 +47,7 @@ struct workshop {
     try {
       for (int i = 0; i < 20; ++i) {
         if (d.one_in(2)) {
-          auto guard = co_await s->mutex.lock({*s->ex, stop});
+          auto guard = co_await s->mutex.acquire({*s->ex, stop});
           s->w->expect(!std::exchange(s->inside, true), "two are in a mutex at once");
           if (d.one_in(3)) co_await s->ex->schedule();
           ++s->entries;
@@ -83,7 +82,7 @@ void locks(world& w) {
   w.expect(s.entries == s.entered.load(), "as many entries as were counted under the lock", s.entries,
            s.entered.load());
   w.expect(s.semaphore.available() == s.permits, "all permits are back", s.semaphore.available(), s.permits);
-  w.expect(static_cast<bool>(s.mutex.try_lock()), "the mutex is free in the end");
+  w.expect(static_cast<bool>(s.mutex.try_acquire()), "the mutex is free in the end");
 }
 
 struct larder {
@@ -223,7 +222,7 @@ void races(world& w) {
 
 std::vector<scenario> waiting_scenarios() {
   return {
-      {"locks", "async_mutex and async_semaphore held over hops, waits called off", locks},
+      {"locks", "semaphores of one permit and of several held over hops, waits called off", locks},
       {"budgets", "bytes of a byte_budget, too many at once among them, held over hops and split", budgets},
       {"sleepers", "sleep_for that expires, is stopped, or whose executor is destroyed", sleepers},
       {"races", "a permit and a stop that come at the same time", races}};

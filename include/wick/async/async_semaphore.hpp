@@ -1,5 +1,5 @@
 /// \file
-/// Permits that coroutines share: a coroutine that finds too few suspends, and no worker ever blocks.
+/// Permits that coroutines share: one that finds too few suspends, and no worker ever blocks.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace wick::inline v0_1 {
 
 /// A number of permits that coroutines share. First come, first served: requests for few permits don't
 /// overtake one for many, so no coroutine starves. A request for more than there ever are waits until it
-/// is cancelled, and those behind it with it.
+/// is cancelled, and those behind it with it. With one permit it is a mutex that may be held across a
+/// `co_await`, which a std::mutex must not: the coroutine may resume on another thread.
 ///
 /// acquire, try_acquire, release: any thread. Writes before a permit is given back are visible to the
 /// coroutine that gets it. It must outlive its permits, and be destroyed when no coroutine waits. A coroutine

@@ -1,5 +1,5 @@
 /// \file
-/// Waiting in line: what async_mutex, async_semaphore and channel have in common.
+/// Waiting in line: what async_semaphore and channel have in common.
 #pragma once
 
 #include <coroutine>

@@ -105,7 +105,7 @@ std::string hang_scene::doing(const place& p, executor& on) const {
     case wait_for::time:
       return "sleeping";
     case wait_for::lock:
-      return "waiting for an async_mutex or async_semaphore";
+      return "waiting for an async_semaphore";
     case wait_for::channel:
       return "waiting for a channel";
     case wait_for::worker:
