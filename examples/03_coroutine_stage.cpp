@@ -1,18 +1,18 @@
 // 03: a source and a coroutine stage of your own.
 //
 // Teaches: any type with size() and at(i) is a source; a stage that has to wait is a coroutine and never
-// blocks a worker; a stage object lives as long as the loader, so what it keeps in the first epoch is there
-// in the second.
+// blocks a worker; it waits for two things at once; it makes no more calls at a time than a server allows; a
+// stage object lives as long as the loader, so what it keeps in the first epoch is there in the second.
 //
-// Each sample is a customer's number. What is known of the customer lies in a slow store (here a file, read
+// Each sample is a customer's number. What is known of the customer lies in two slow stores (here files, read
 // by a call that blocks); the stage looks it up once and remembers it. A linear model learns the customer's
 // score.
 //
 //   03_coroutine_stage [--customers N] [--epochs N] [--workers N]
 //
 // Expected:
-//   epoch 1: loss …, 2000 look-ups in the store
-//   epoch 2: loss …, 0 look-ups in the store
+//   epoch 1: loss …, 4000 look-ups in the stores
+//   epoch 2: loss …, 0 look-ups in the stores
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -23,22 +23,24 @@
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <torch/torch.h>
 
 #include "arguments.hpp"
 #include <wick/wick.hpp>
 
+using facts = std::array<float, 2>;
 using features = std::array<float, 4>;
 
-/// The store: a file of fixed records. get() blocks, as a database client would.
+/// A store: a file of fixed records. get() blocks, as a database client would.
 class store {
  public:
-  explicit store(std::uint64_t customers) : file_(std::tmpfile()) {
+  store(std::uint64_t customers, std::uint64_t seed) : file_(std::tmpfile()) {
     if (file_ == nullptr) throw std::runtime_error("can't make a temporary file");
     for (std::uint64_t i = 0; i < customers; ++i) {
-      wick::random_stream random(99, 0, i, 0);
-      features f;
+      wick::random_stream random(seed, 0, i, 0);
+      facts f;
       for (float& x : f) x = static_cast<float>(random.normal());
       if (std::fwrite(&f, sizeof(f), 1, file_) != 1) throw std::runtime_error("can't write the store");
     }
@@ -47,9 +49,9 @@ class store {
   store(const store&) = delete;
   store& operator=(const store&) = delete;
 
-  features get(std::uint64_t customer) {
+  facts get(std::uint64_t customer) {
     const std::lock_guard lock(mutex_);
-    features f;
+    facts f;
     if (std::fseek(file_, static_cast<long>(customer * sizeof(f)), SEEK_SET) != 0 ||
         std::fread(&f, sizeof(f), 1, file_) != 1) {
       throw std::runtime_error("the store has no customer " + std::to_string(customer));
@@ -76,13 +78,17 @@ struct customers {
 /// The stage. All workers call it at once: what it keeps is guarded, and no lock is held over a co_await.
 class look_up {
  public:
-  explicit look_up(store& from) : state_(std::make_unique<state>(from)) {}
+  look_up(store& orders, store& visits) : state_(std::make_unique<state>(orders, visits)) {}
 
   wick::task<wick::sample<features, float>> operator()(std::uint64_t customer, wick::context& context) {
     features found;
     if (!remembered(customer, found)) {
-      auto blocking = context.run_blocking([this, customer] { return state_->from.get(customer); });
-      found = co_await blocking;  // the worker does other samples meanwhile
+      auto permit = co_await state_->connections.acquire(context);  // the worker does other samples meanwhile
+      auto of_orders = context.run_blocking([this, customer] { return state_->orders.get(customer); });
+      auto of_visits = context.run_blocking([this, customer] { return state_->visits.get(customer); });
+      auto both = co_await wick::when_all(std::move(of_orders), std::move(of_visits));
+      const auto& [orders, visits] = both;
+      found = {orders[0], orders[1], visits[0], visits[1]};
       remember(customer, found);
     }
     const float score = 0.5f * found[0] - 2.0f * found[1] + found[2] + 0.25f;
@@ -92,8 +98,10 @@ class look_up {
 
  private:
   struct state {
-    explicit state(store& s) : from(s) {}
-    store& from;
+    state(store& o, store& v) : orders(o), visits(v) {}
+    store& orders;
+    store& visits;
+    wick::async_semaphore connections{8};  // what the stores allow at a time
     std::mutex mutex;
     std::unordered_map<std::uint64_t, features> known;
   };
@@ -114,17 +122,19 @@ class look_up {
 int main(int argc, char** argv) try {
   const arguments args(argc, argv, "", {{"customers", 2000}, {"epochs", 3}, {"workers", 0}});
   torch::manual_seed(1);
-  store slow(static_cast<std::uint64_t>(args["customers"]));
+  const auto count = static_cast<std::uint64_t>(args["customers"]);
+  store orders(count, 98), visits(count, 99);
+  const auto look_ups = [&] { return orders.gets() + visits.gets(); };
 
   wick::loader train(
-      wick::from(customers{static_cast<std::uint64_t>(args["customers"])}) | wick::shuffle() |
-          wick::map("look_up", look_up(slow)) | wick::batch(50),
+      wick::from(customers{count}) | wick::shuffle() | wick::map("look_up", look_up(orders, visits)) |
+          wick::batch(50),
       {.seed = 1, .workers = static_cast<std::size_t>(args["workers"]), .prefetch_next_epoch = false});
 
   torch::nn::Linear model(4, 1);
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1));
   for (std::int64_t epoch = 0; epoch < args["epochs"]; ++epoch) {
-    const std::uint64_t before = slow.gets();
+    const std::uint64_t before = look_ups();
     double total = 0;
     for (auto& batch : train.epoch(static_cast<std::uint64_t>(epoch))) {
       optimizer.zero_grad();
@@ -133,9 +143,9 @@ int main(int argc, char** argv) try {
       optimizer.step();
       total += loss.item<double>();
     }
-    std::printf("epoch %lld: loss %.5f, %llu look-ups in the store\n", static_cast<long long>(epoch + 1),
+    std::printf("epoch %lld: loss %.5f, %llu look-ups in the stores\n", static_cast<long long>(epoch + 1),
                 total / static_cast<double>(train.batches()),
-                static_cast<unsigned long long>(slow.gets() - before));
+                static_cast<unsigned long long>(look_ups() - before));
   }
   std::cout << train.report();
 } catch (const std::exception& e) {

@@ -198,12 +198,15 @@ TEST_CASE("a coroutine that was served may destroy the semaphore at once") {
   }
 }
 
-TEST_CASE("of one permit: one at a time is inside, also across suspensions, and each sees what the one before wrote") {
+TEST_CASE(
+    "of one permit: one at a time is inside, also across suspensions, and each sees what the one before "
+    "wrote") {
   wick::executor ex(4);
   async_semaphore m(1);
   long sum = 0;  // plain: the permit is what makes it safe
   int inside = 0, worst = 0;
-  const auto add = [](wick::executor* on, async_semaphore* mutex, long* to, int* in, int* most) -> task<void> {
+  const auto add = [](wick::executor* on, async_semaphore* mutex, long* to, int* in,
+                      int* most) -> task<void> {
     auto guard = co_await mutex->acquire(*on);
     if (++*in > *most) *most = *in;
     const long before = *to;

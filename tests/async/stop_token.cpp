@@ -247,35 +247,3 @@ TEST_CASE(
     CHECK(wrong.load() == 0);
   }
 }
-
-TEST_CASE("a linked source stops with the outer one, also when that was stopped before, and by itself") {
-  stop_source outer;
-  { wick::detail::linked_stop_source gone(outer.token()); }
-  wick::detail::linked_stop_source a(outer.token()), alone(stop_token{});
-  int called = 0;
-  const stop_callback c(a.token(), [&] { ++called; });
-  alone.request_stop();
-  CHECK(alone.stop_requested());
-  CHECK_FALSE(outer.stop_requested());
-  CHECK_FALSE(a.stop_requested());
-  outer.request_stop();
-  CHECK(a.stop_requested());
-  CHECK(called == 1);
-  const wick::detail::linked_stop_source late(outer.token());
-  CHECK(late.stop_requested());
-}
-
-TEST_CASE("a linked source may go while the outer one stops") {
-  for (int round = 0; round < rounds(500, 100); ++round) {
-    stop_source outer;
-    std::atomic<int> called{0};
-    std::thread stopper([&] { outer.request_stop(); });
-    {
-      wick::detail::linked_stop_source inner(outer.token());
-      const stop_callback c(inner.token(), [&] { called.fetch_add(1); });
-      if (round % 2 == 0) std::this_thread::yield();
-    }
-    stopper.join();
-    CHECK(called.load() <= 1);
-  }
-}

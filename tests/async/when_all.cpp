@@ -38,15 +38,6 @@ task<int> give_elsewhere(wick::executor* on, int i, int hops = 1) {
   for (int k = 0; k < hops; ++k) co_await on->schedule();
   co_return i;
 }
-task<int> sleep_long(environment env, std::atomic<int>* called_off) {
-  try {
-    co_await wick::sleep_for(1h, env);
-  } catch (const wick::cancelled&) {
-    called_off->fetch_add(1);
-    throw;
-  }
-  co_return 0;
-}
 
 }  // namespace
 
@@ -119,50 +110,7 @@ TEST_CASE("starts_on puts each on a worker, so that they compute at the same tim
   CHECK(std::get<1>(both));
 }
 
-TEST_CASE("the first exception stops the siblings, which are all awaited and gone, and is thrown") {
-  wick::executor ex(2);
-  std::atomic<int> called_off{0}, alive{0};
-  const auto run = [](wick::executor* on, std::atomic<int>* off, std::atomic<int>* n) -> task<std::string> {
-    wick::detail::stop_source stop;
-    const auto holding = [](environment env, std::atomic<int>* o, counted) -> task<int> {
-      return sleep_long(env, o);
-    };
-    std::string text;
-    try {
-      auto all = co_await when_all(stop, holding({*on, stop.token()}, off, counted(*n)), fail("photo 3"),
-                                   sleep_long({*on, stop.token()}, off));
-      static_cast<void>(all);
-    } catch (const std::runtime_error& e) {
-      text = e.what();
-    }
-    if (n->load() != 0) text += " and a sibling is left";
-    co_return text;
-  };
-  CHECK(sync_wait(run(&ex, &called_off, &alive)) == "photo 3");
-  CHECK(called_off.load() == 2);
-}
-
-TEST_CASE("the first exception of a vector stops the rest") {
-  wick::executor ex(2);
-  std::atomic<int> called_off{0};
-  const auto run = [](wick::executor* on, std::atomic<int>* off) -> task<std::string> {
-    wick::detail::stop_source stop;
-    std::vector<task<int>> tasks;
-    for (int i = 0; i < 20; ++i) tasks.push_back(sleep_long({*on, stop.token()}, off));
-    tasks.push_back(fail("21st"));
-    try {
-      auto all = co_await when_all(stop, std::move(tasks));
-      static_cast<void>(all);
-    } catch (const std::runtime_error& e) {
-      co_return e.what();
-    }
-    co_return "";
-  };
-  CHECK(sync_wait(run(&ex, &called_off)) == "21st");
-  CHECK(called_off.load() == 20);
-}
-
-TEST_CASE("without a stop source an exception waits for the others") {
+TEST_CASE("an exception waits for the others") {
   wick::executor ex(1);
   std::atomic<int> ended{0};
   const auto slow = [](wick::executor* on, std::atomic<int>* n) -> task<void> {
@@ -171,24 +119,6 @@ TEST_CASE("without a stop source an exception waits for the others") {
   };
   CHECK_THROWS_WITH_AS(sync_wait(when_all(fail("early"), slow(&ex, &ended))), "early", std::runtime_error);
   CHECK(ended.load() == 1);
-}
-
-TEST_CASE("a linked stop source passes an outer stop on to the siblings") {
-  wick::executor ex(2);
-  wick::detail::stop_source outer;
-  std::atomic<int> called_off{0};
-  const auto run = [](environment env, std::atomic<int>* off) -> task<void> {
-    wick::detail::linked_stop_source stop(env.stop());
-    const environment inner{env.on(), stop.token()};
-    auto both = co_await when_all(stop, sleep_long(inner, off), sleep_long(inner, off));
-    static_cast<void>(both);
-  };
-  wick::detail::scope s(ex);
-  s.spawn(run({ex, outer.token()}, &called_off));
-  REQUIRE(wick_test::eventually([&] { return ex.timers().size() == 2; }));
-  outer.request_stop();
-  CHECK_THROWS_AS(s.wait(), wick::cancelled);
-  CHECK(called_off.load() == 2);
 }
 
 TEST_CASE("awaiters that are no tasks may be given as they are: a lock, a sleep") {

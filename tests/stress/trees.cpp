@@ -153,11 +153,9 @@ struct tree {
     std::vector<ending> endings(d.below(5));
     ending seen{ending::value};
     {
-      wick::detail::linked_stop_source source(stop);
-      const bool stops = d.one_in(2);
       std::vector<task<long>> tasks;
-      for (ending& e : endings) tasks.push_back(t->child(d, alive, depth, stops ? source.token() : stop, &e));
-      auto together = stops ? wick::when_all(source, std::move(tasks)) : wick::when_all(std::move(tasks));
+      for (ending& e : endings) tasks.push_back(t->child(d, alive, depth, stop, &e));
+      auto together = wick::when_all(std::move(tasks));
       try {
         auto values = co_await together;
         if (t->w->expect(values.size() == endings.size(), "as many values as tasks", values.size())) {
@@ -184,9 +182,8 @@ struct tree {
     endings.emplace_back();
     ending seen{ending::value};
     {
-      wick::detail::linked_stop_source source(stop);
-      auto child = t->child(d, alive, depth, source.token(), &endings[0]);
-      auto sleep = wick::sleep_for(microseconds(d.below(300)), {*t->ex, source.token()});
+      auto child = t->child(d, alive, depth, stop, &endings[0]);
+      auto sleep = wick::sleep_for(microseconds(d.below(300)), {*t->ex, stop});
       const bool fails = d.one_in(6);
       const std::uint64_t id = t->ids.fetch_add(1);
       if (fails) endings.push_back({ending::thrown, 0, id});
@@ -194,7 +191,7 @@ struct tree {
         if (fails) throw mishap(w->alive, id);
         return 7L;
       });
-      auto together = wick::when_all(source, std::move(child), std::move(sleep), std::move(blocking));
+      auto together = wick::when_all(std::move(child), std::move(sleep), std::move(blocking));
       try {
         auto values = co_await together;
         t->w->expect(std::get<0>(values) == endings[0].number && std::get<2>(values) == 7,

@@ -161,20 +161,6 @@ class stop_callback : detail::stop_node {
   detail::stop_state* state_;
 };
 
-/// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a
-/// when_any in a stage that may itself be stopped. The other source must outlive it.
-class linked_stop_source : public stop_source {
- public:
-  explicit linked_stop_source(stop_token outer) : link_(outer, pass_on{this}) {}
-
- private:
-  struct pass_on {
-    stop_source* to;
-    void operator()() const noexcept { to->request_stop(); }
-  };
-  stop_callback<pass_on> link_;  // destroyed first: waits until a stop that is being passed on has been
-};
-
 }  // namespace detail
 
 }  // namespace wick

@@ -2,22 +2,103 @@
 /// Several things at once, and all of their results: reading the members of a record, asking three servers.
 #pragma once
 
+#include <atomic>
+#include <coroutine>
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <wick/async/detail/awaitable.hpp>
-#include <wick/async/detail/siblings.hpp>
+#include <wick/async/detail/resume.hpp>
 #include <wick/async/executor.hpp>
-#include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
+#include <wick/base/detail/owned.hpp>
 
 namespace wick::inline v0_1 {
 
 namespace detail {
+
+/// Starts several awaitables at once, and resumes the waiting coroutine when the last has ended. Lies in its
+/// frame. The last to end resumes it, and touches nothing of this then.
+class siblings {
+ public:
+  explicit siblings(std::size_t count) : nodes_(count) {}
+  siblings(const siblings&) = delete;
+  siblings& operator=(const siblings&) = delete;
+  /// Those that were not started (an allocation failed) are dropped.
+  ~siblings() {
+    for (std::size_t i = 0; i < added_; ++i) {
+      if (nodes_[i].handle) nodes_[i].handle.destroy();
+    }
+  }
+
+  template <class A, class End>
+  void add(A a, End end) {
+    nodes_[added_].handle = run(this, std::move(a), std::move(end)).handle;
+    ++added_;
+  }
+
+  void rethrow() {
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  /// `co_await s.all();` starts them one after the other, each up to its first suspension.
+  class [[nodiscard]] all_awaiter {
+   public:
+    explicit all_awaiter(siblings& of) noexcept : of_(of) {}
+    bool await_ready() const noexcept { return of_.added_ == 0; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> parent) {
+      of_.parent_.handle = parent;
+      of_.running_.store(of_.added_ + 1, std::memory_order_relaxed);
+      const std::size_t n = std::exchange(of_.added_, 0);  // from now on they free themselves
+      for (std::size_t i = 0; i < n; ++i) resume_nested(of_.nodes_[i]);
+      return of_.running_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    siblings& of_;
+  };
+  all_awaiter all() noexcept { return all_awaiter(*this); }
+
+ private:
+  template <class A, class End>
+  static detached run(siblings* self, A a, End end) {
+    {
+      std::optional<A> mine(
+          std::move(a));  // gone before the waiter continues: it may refer to objects of the waiter
+      try {
+        if constexpr (std::is_void_v<await_result_t<A&&>>) {
+          co_await std::move(*mine);
+          end(std::monostate());
+        } else {
+          auto&& value = co_await std::move(*mine);
+          end(std::forward<decltype(value)>(value));
+        }
+      } catch (...) {
+        self->fail(std::current_exception());
+      }
+    }
+    if (self->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) resume_nested(self->parent_);
+  }
+
+  /// The first exception is kept.
+  void fail(std::exception_ptr e) noexcept {
+    if (!failed_.exchange(true, std::memory_order_acq_rel)) exception_ = std::move(e);
+  }
+
+  const owned<resume_node[]> nodes_;
+  std::size_t added_ = 0;
+  resume_node parent_;
+  std::atomic<std::size_t> running_{0};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr exception_;
+};
 
 /// Puts what a sibling gave where it belongs.
 template <class T>
@@ -30,9 +111,9 @@ struct keep {
 };
 
 template <std::size_t... I, class... A>
-task<std::tuple<awaited_t<A>...>> all_of(std::index_sequence<I...>, stop_source* stop, A... a) {
+task<std::tuple<awaited_t<A>...>> all_of(std::index_sequence<I...>, A... a) {
   std::tuple<std::optional<awaited_t<A>>...> results;
-  siblings group(sizeof...(A), stop);
+  siblings group(sizeof...(A));
   (group.add(std::move(a), keep<awaited_t<A>>{&std::get<I>(results)}), ...);
   co_await group.all();
   group.rethrow();
@@ -43,9 +124,9 @@ template <class T>
 using vector_of = std::conditional_t<std::is_void_v<T>, void, std::vector<awaited_t<task<T>>>>;
 
 template <class T>
-task<vector_of<T>> all_of(stop_source* stop, std::vector<task<T>> tasks) {
+task<vector_of<T>> all_of(std::vector<task<T>> tasks) {
   std::vector<std::optional<awaited_t<task<T>>>> results(tasks.size());
-  siblings group(tasks.size(), stop);
+  siblings group(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     group.add(std::move(tasks[i]), keep<awaited_t<task<T>>>{&results[i]});
   }
@@ -61,33 +142,23 @@ task<vector_of<T>> all_of(stop_source* stop, std::vector<task<T>> tasks) {
 
 }  // namespace detail
 
-/// Awaits several things at once: `auto both = co_await when_all(stop, f(x), g(y));` gives a std::tuple of
-/// what they gave, std::monostate for void, values for references. Take it apart in a statement of its own:
-/// `auto& [a, b] = both;`.
+/// Awaits several things at once: `auto both = co_await when_all(f(x), g(y));` gives a std::tuple of what
+/// they gave, std::monostate for void, values for references. Take it apart in a statement of its own: `auto&
+/// [a, b] = both;`.
 ///
 /// Each awaitable is started here, one after the other, up to its first suspension. The caller continues
 /// where the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the
-/// first is thrown then. It also requests `stop`, so that siblings that wait with its token give up. Writes
-/// of the siblings are visible to the caller.
-template <detail::awaitable... A>
-task<std::tuple<detail::awaited_t<A>...>> when_all(detail::stop_source& stop, A... awaitables) {
-  return detail::all_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
-}
-/// The same without a stop: an exception waits until the others have ended by themselves.
+/// first is thrown then. Writes of the awaited are visible to the caller.
 template <detail::awaitable... A>
 task<std::tuple<detail::awaited_t<A>...>> when_all(A... awaitables) {
-  return detail::all_of(std::index_sequence_for<A...>(), nullptr, std::move(awaitables)...);
+  return detail::all_of(std::index_sequence_for<A...>(), std::move(awaitables)...);
 }
 
 /// As many as there are at run time: a std::vector of the results in the order of the tasks; nothing for
 /// task<void>.
 template <class T>
-task<detail::vector_of<T>> when_all(detail::stop_source& stop, std::vector<task<T>> tasks) {
-  return detail::all_of(&stop, std::move(tasks));
-}
-template <class T>
 task<detail::vector_of<T>> when_all(std::vector<task<T>> tasks) {
-  return detail::all_of<T>(nullptr, std::move(tasks));
+  return detail::all_of(std::move(tasks));
 }
 
 namespace detail {
