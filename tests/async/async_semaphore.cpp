@@ -13,9 +13,9 @@
 #include <wick/async/sync_wait.hpp>
 
 using wick::async_semaphore;
+using wick::environment;
 using wick::sync_wait;
 using wick::task;
-using wick::detail::environment;
 using wick_test::eventually;
 using wick_test::rounds;
 

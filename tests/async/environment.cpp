@@ -3,11 +3,11 @@
 #include <type_traits>
 
 #include "../support/doctest.hpp"
-#include <wick/async/detail/environment.hpp>
 #include <wick/async/detail/scope.hpp>
+#include <wick/async/environment.hpp>
 #include <wick/pipeline/context.hpp>
 
-using wick::detail::environment;
+using wick::environment;
 
 TEST_CASE("an executor alone is an environment that is never stopped") {
   wick::executor ex(1);

@@ -13,10 +13,10 @@
 #include <wick/async/sleep.hpp>
 #include <wick/async/sync_wait.hpp>
 
+using wick::environment;
 using wick::sleep_for;
 using wick::sync_wait;
 using wick::task;
-using wick::detail::environment;
 using wick_test::eventually;
 using wick_test::rounds;
 using namespace std::chrono_literals;

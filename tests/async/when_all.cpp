@@ -18,10 +18,10 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/when_all.hpp>
 
+using wick::environment;
 using wick::sync_wait;
 using wick::task;
 using wick::when_all;
-using wick::detail::environment;
 using wick_test::counted;
 using wick_test::rounds;
 using namespace std::chrono_literals;

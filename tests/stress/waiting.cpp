@@ -193,7 +193,7 @@ void races(world& w) {
     wick::detail::stop_source stop;
     wick::async_semaphore none(0);
     struct waiter {
-      static task<int> run(wick::async_semaphore* s, live, wick::detail::environment env) {
+      static task<int> run(wick::async_semaphore* s, live, wick::environment env) {
         try {
           auto held = co_await s->acquire(env);
           held.forget();

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include <wick/async/detail/environment.hpp>
 #include <wick/async/detail/line.hpp>
+#include <wick/async/environment.hpp>
 
 namespace wick::inline v0_1 {
 
@@ -63,7 +63,7 @@ class async_semaphore {
 
   class [[nodiscard]] acquire_awaiter : public detail::line_awaiter<async_semaphore, acquire_awaiter> {
    public:
-    acquire_awaiter(async_semaphore& of, detail::environment in, std::size_t wanted) noexcept
+    acquire_awaiter(async_semaphore& of, environment in, std::size_t wanted) noexcept
         : line_awaiter(of, in), wanted_(wanted) {}
     permits await_resume() {
       finish();
@@ -76,7 +76,7 @@ class async_semaphore {
   };
 
   /// Suspends until `n` permits are free and earlier requests have theirs. \throws wick::cancelled
-  acquire_awaiter acquire(detail::environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
+  acquire_awaiter acquire(environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
 
   /// At once or not at all. Never overtakes a waiting request.
   permits try_acquire(std::size_t n = 1) noexcept {

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/detail/environment.hpp>
 #include <wick/async/detail/job.hpp>
 #include <wick/async/detail/timer_queue.hpp>
+#include <wick/async/environment.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/base/detail/duration.hpp>
@@ -84,7 +84,7 @@ inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) no
 /// a hundred years, less than nothing (and a duration that is not a number) is nothing. \throws
 /// wick::cancelled promptly when a stop is requested, or the executor is being destroyed
 template <class Rep, class Period>
-detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::environment env) noexcept {
+detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
   using seconds = std::chrono::duration<double>;
   constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
   const auto now = detail::timer::clock::now();

@@ -3,7 +3,6 @@
 /// give up.
 #pragma once
 
-#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -12,59 +11,22 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/async/detail/activity.hpp>
 #include <wick/async/detail/io_pool.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/pipeline/detail/budget.hpp>
+#include <wick/pipeline/detail/sample_context.hpp>
 #include <wick/pipeline/random.hpp>
 
 namespace wick::inline v0_1 {
 
-namespace detail {
-
-/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so
-/// that the same position gives the same bytes on any number of workers and ranks.
-struct place {
-  std::uint64_t seed = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  ///< in the epoch, counted over all ranks
-  std::uint64_t index = 0;     ///< in the source
-  std::uint64_t drawn = 0;     ///< not 0: it goes into another sample; tells apart those that do
-};
-
-/// What the loader's source calls its samples, and messages its stages.
-struct sample_names {
-  const void* source = nullptr;
-  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
-  std::string (*stage)(const void* source, std::uint32_t number) = nullptr;
-};
-
-}  // namespace detail
-
 /// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
 /// Lives as long as the sample is on its way; a coroutine stage may keep the reference across its
 /// suspensions.
-class context {
+class context : public detail::sample_context {
  public:
-  /// \param pass  which time through the data; samples of an earlier one come first where memory is short
-  /// \param names  lives longer
-  explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
-                   stop_token stop = {}, std::uint64_t pass = 0,
-                   const detail::sample_names* names = nullptr) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
-  /// For the loader: of another sample, which goes into this one. What it reserves is this one's, which lives
-  /// longer.
-  context(context& into, detail::place where) noexcept
-      : where_(where),
-        pass_(into.pass_),
-        executor_(into.executor_),
-        memory_(into.memory_),
-        names_(into.names_),
-        account_(into.account_),
-        asked_(into.asked_),
-        stop_(into.stop_) {}
+  using sample_context::sample_context;
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -141,61 +103,6 @@ class context {
     if (memory_ == nullptr) return std::nullopt;
     return memory_->limit();
   }
-  /// For the loader: bytes that were reserved since it asked last, for the report.
-  std::size_t take_reserved() noexcept {
-    return asked_->load(std::memory_order_relaxed) == 0 ? 0 : asked_->exchange(0, std::memory_order_relaxed);
-  }
-  /// For the loader: from now on it is written down what this sample waits for, and in which stage; it has
-  /// run since then (ticks). \throws std::bad_alloc
-  void watch(std::uint64_t since) {
-    doing_.begin(since);
-    stage_shown_ = &doing_.get()->stage;
-  }
-  /// For the loader: from now on enter_watched() writes the stage there.
-  void show_stage(std::atomic<std::uint32_t>* to) noexcept { stage_shown_ = to; }
-  detail::activity* doing() const noexcept { return doing_.get(); }
-  /// For the loader: the sample has ended.
-  void give_back() noexcept { reserved_.give_back(); }
-
-  /// For the loader: the number of the stage that is about to run.
-  void enter(std::uint32_t stage) noexcept { stage_ = stage; }
-  /// For the loader: the same where it costs little that other threads may see it.
-  void enter_watched(std::uint32_t stage) noexcept {
-    enter(stage);
-    if (stage_shown_ != nullptr) stage_shown_->store(stage, std::memory_order_relaxed);
-  }
-  /// For the loader: the source is asked; what it throws is this stage's.
-  void enter_source(std::uint32_t first) noexcept {
-    enter_watched(detail::in_source);
-    enter(first);
-  }
-  /// The number of the stage that runs, counted from 0 over the whole pipeline.
-  std::uint32_t stage() const noexcept { return stage_; }
-  /// What messages call a stage of the pipeline: "crop, the 3rd stage,".
-  std::string stage_text(std::uint32_t number) const;
-  /// For the loader: the last stage that asked for random numbers; ~0u while none has.
-  std::uint32_t last_drawing() const noexcept { return random_stage_; }
-  /// For the loader: from now on random numbers hang on the sample alone, for one that a cache keeps.
-  void freeze(bool on) noexcept { frozen_ = on; }
-  bool frozen() const noexcept { return frozen_; }
-  /// For a cache on disk: what the sample is made of, as a number.
-  void set_origin(std::uint64_t origin) noexcept { origin_ = origin; }
-  std::uint64_t origin() const noexcept { return origin_; }
-  /// For the loader: whether a trace follows this sample.
-  bool followed() const noexcept { return followed_; }
-  /// For the loader.
-  void follow(bool on) noexcept { followed_ = on; }
-  /// For the loader: where it stands.
-  const detail::place& where() const noexcept { return where_; }
-  /// For the loader: on to the next sample.
-  void move_to(detail::place where) noexcept {
-    reserved_.give_back();
-    where_ = where;
-    random_stage_ = ~0u;
-    origin_ = 0;
-    frozen_ = false;
-    followed_ = false;
-  }
 
  private:
   template <class F>
@@ -209,25 +116,6 @@ class context {
       co_return result;
     }
   }
-
-  detail::place where_;
-  std::uint64_t origin_ = 0;
-  std::uint64_t pass_;  // not the epoch, which may be gone through twice
-  std::uint32_t stage_ = 0;
-  std::uint32_t random_stage_ = ~0u;
-  bool frozen_ = false;
-  bool followed_ = false;
-  random_stream random_{0, 0, 0, 0};
-  executor* executor_;
-  detail::byte_budget* memory_;
-  const detail::sample_names* names_;
-  detail::byte_account reserved_;
-  detail::byte_account* account_ = &reserved_;
-  std::atomic<std::size_t> own_asked_{0};  // several coroutines of a sample may ask
-  std::atomic<std::size_t>* asked_ = &own_asked_;
-  detail::own_activity doing_;
-  std::atomic<std::uint32_t>* stage_shown_ = nullptr;
-  stop_token stop_;
 };
 
 }  // namespace wick

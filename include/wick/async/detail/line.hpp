@@ -1,5 +1,5 @@
 /// \file
-/// Waiting in line: what async_semaphore and channel have in common.
+/// Waiting in line: what async_semaphore is made of.
 #pragma once
 
 #include <coroutine>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/detail/environment.hpp>
 #include <wick/async/detail/job.hpp>
+#include <wick/async/environment.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/stop_token.hpp>
 

@@ -11,7 +11,7 @@ std::string context::key() const {
   return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());
 }
 
-std::string context::stage_text(std::uint32_t number) const {
+std::string detail::sample_context::stage_text(std::uint32_t number) const {
   const bool named = names_ != nullptr && names_->stage != nullptr;
   return (named ? names_->stage(names_->source, number) + ", " : "") + "the " + detail::ordinal(number) +
          " stage" + (named ? "," : "");

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include <wick/async/detail/activity.hpp>
-#include <wick/async/detail/environment.hpp>
 #include <wick/async/detail/line.hpp>
+#include <wick/async/environment.hpp>
 #include <wick/base/detail/brief_lock.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/tables/impl/parquet_columns.ipp>

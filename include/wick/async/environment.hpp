@@ -12,12 +12,10 @@ namespace wick::inline v0_1 {
 
 class executor;
 
-namespace detail {
-
 /// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
-/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
-/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
-/// executor and the token's source must outlive the wait.
+/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`,
+/// others write it out: `{ex}` or `{ex, stop}`. Copied for nothing. The
+/// executor, and what gives the token, must outlive the wait.
 ///
 /// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
 /// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
@@ -49,7 +47,5 @@ class environment {
   executor* on_;
   stop_token stop_;
 };
-
-}  // namespace detail
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/executor.hpp declares. Included in exactly one file of a program.
+/// The bodies of what async/detail/worker_pool.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -13,40 +13,40 @@
 #include <wick/base/detail/signal_mask.hpp>
 #include <wick/base/detail/thread_name.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::detail {
 
-struct executor::threads {
+struct worker_pool::threads {
   /// What others may look at of a worker's, as long as it lives.
   struct look {
-    std::atomic<const detail::resumption*> at{nullptr};
+    std::atomic<const resumption*> at{nullptr};
     std::atomic<int> id{0};
   };
   std::vector<std::thread> all;
   std::unique_ptr<look[]> looks;
 };
 
-void executor::refuse(const char* call, const char* whom, const char* instead) {
+void worker_pool::refuse(const char* call, const char* whom, const char* instead) {
   throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
                          " there");
 }
 
-void executor::bind(binding& to, int cpu) noexcept {
-  if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
+void worker_pool::bind(binding& to, int cpu) noexcept {
+  if (cpu < 0 || !cpu_set::of(cpu).apply()) to.refused = cpu;
   to.tried.set();
 }
 
 namespace {
 
-detail::concurrency calls_at_a_time(std::size_t io_threads, std::size_t workers) noexcept {
+concurrency calls_at_a_time(std::size_t io_threads, std::size_t workers) noexcept {
   if (io_threads != 0) return {io_threads, io_threads, io_threads};
   return {std::clamp<std::size_t>(2 * workers, 4, 32), 1, 256};
 }
 
 }  // namespace
 
-executor::executor(executor_options options)
-    : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
-      threads_(detail::make_owned<threads>()),
+worker_pool::worker_pool(const executor_options& options)
+    : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
+      threads_(make_owned<threads>()),
       io_(calls_at_a_time(options.io_threads, workers())) {
   const std::size_t n = workers();
   threads_->all.reserve(n);
@@ -57,10 +57,10 @@ executor::executor(executor_options options)
     for (std::size_t i = 0; i < n; ++i) {
       const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
       binding* const to = bindings ? &bindings[i] : nullptr;
-      const detail::signals_blocked quiet;
+      const signals_blocked quiet;
       threads_->all.emplace_back([this, i, cpu, to, nice = options.nice, name = options.name] {
-        detail::name_this_thread(name.c_str(), i);
-        detail::lower_priority(nice);
+        name_this_thread(name.c_str(), i);
+        lower_priority(nice);
         if (to != nullptr) bind(*to, cpu);
         work(i);
       });
@@ -69,7 +69,7 @@ executor::executor(executor_options options)
       bindings[i].tried.wait();
       if (bindings[i].refused == unbound) continue;
       std::string allowed;
-      for (const int c : detail::allowed_cpus()) allowed += ' ' + std::to_string(c);
+      for (const int c : allowed_cpus()) allowed += ' ' + std::to_string(c);
       throw std::invalid_argument("wick: executor: worker " + std::to_string(i) +
                                   " can't be bound to processor " + std::to_string(bindings[i].refused) +
                                   "; pin_to may name" + allowed);
@@ -80,7 +80,7 @@ executor::executor(executor_options options)
   }
 }
 
-executor::~executor() {
+worker_pool::~worker_pool() {
   if (forked()) {  // the threads are missing: there is no thread to wait for or to join
     static_cast<void>(threads_.release());
     return;
@@ -90,34 +90,33 @@ executor::~executor() {
   end_workers();
 }
 
-std::vector<double> executor::worker_seconds() const {
+std::vector<double> worker_pool::worker_seconds() const {
   std::vector<double> out;
   if (forked()) return out;
-  for (std::thread& w : threads_->all)
-    out.push_back(w.joinable() ? detail::thread_seconds(w.native_handle()) : 0);
+  for (std::thread& w : threads_->all) out.push_back(w.joinable() ? thread_seconds(w.native_handle()) : 0);
   return out;
 }
 
-void executor::note_thread(std::size_t number) noexcept {
-  threads_->looks[number].id.store(detail::this_thread_id(), std::memory_order_relaxed);
-  threads_->looks[number].at.store(&detail::this_thread_resumption(), std::memory_order_release);
+void worker_pool::note_thread(std::size_t number) noexcept {
+  threads_->looks[number].id.store(this_thread_id(), std::memory_order_relaxed);
+  threads_->looks[number].at.store(&this_thread_resumption(), std::memory_order_release);
 }
 
-std::size_t executor::worker_at(const detail::activity* of) const noexcept {
+std::size_t worker_pool::worker_at(const activity* of) const noexcept {
   for (std::size_t i = 0; i < workers(); ++i) {
-    const detail::resumption* const r = threads_->looks[i].at.load(std::memory_order_acquire);
+    const resumption* const r = threads_->looks[i].at.load(std::memory_order_acquire);
     if (r != nullptr && r->of.load(std::memory_order_relaxed) == of) return i;
   }
   return none;
 }
 
-int executor::thread_of(std::size_t worker) const noexcept {
+int worker_pool::thread_of(std::size_t worker) const noexcept {
   return worker < workers() ? threads_->looks[worker].id.load(std::memory_order_relaxed) : 0;
 }
 
-void executor::end_workers() noexcept {
+void worker_pool::end_workers() noexcept {
   queues_.stop();
   for (std::thread& w : threads_->all) w.join();
 }
 
-}  // namespace wick
+}  // namespace wick::detail
