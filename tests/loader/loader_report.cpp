@@ -40,7 +40,7 @@ void check_possible(const wick::report& r, double wall) {
   CHECK(r.taking <= r.seconds);
   CHECK(r.helped <= 1.001 * wall);
   double busy = 0;
-  for (const wick::detail::stage_report& s : r.stages) {
+  for (const wick::report::stage& s : r.stages) {
     CHECK(s.busy >= 0);
     CHECK(s.blocked >= 0);
     busy += s.busy;
@@ -51,7 +51,7 @@ void check_possible(const wick::report& r, double wall) {
   CHECK(r.others >= 0);
   CHECK(r.wait_mean <= 1);
   CHECK(r.idle.samples + r.idle.order + r.idle.loop <= 1.001 * r.taking * static_cast<double>(r.workers));
-  for (const wick::detail::stage_report& s : r.stages) CHECK(s.processor + s.held <= 1.001 * s.busy);
+  for (const wick::report::stage& s : r.stages) CHECK(s.processor + s.held <= 1.001 * s.busy);
 }
 
 wick::task<cell> hop(cell c, wick::context& context) {
@@ -248,7 +248,7 @@ TEST_CASE("time in blocking calls is the I/O threads', and more of them are advi
 
 namespace {
 
-const wick::detail::stage_report& stage_of(const wick::report& r, const std::string& name) {
+const wick::report::stage& stage_of(const wick::report& r, const std::string& name) {
   const auto found =
       std::find_if(r.stages.begin(), r.stages.end(), [&](const auto& s) { return s.name == name; });
   REQUIRE(found != r.stages.end());
@@ -667,7 +667,7 @@ TEST_CASE("stages of one name have rows of their own, and failures are counted o
   const wick::report r = l.report();
   std::vector<std::string> names;
   std::uint64_t failed = 0;
-  for (const wick::detail::stage_report& s : r.stages) {
+  for (const wick::report::stage& s : r.stages) {
     names.push_back(s.name);
     failed += s.failed;
   }

@@ -15,7 +15,6 @@ using wick::detail::bound;
 using wick::detail::diagnose;
 using wick::detail::diagnosis;
 using wick::detail::load_model;
-using wick::detail::stage_report;
 
 namespace {
 
@@ -59,7 +58,7 @@ struct made {
     const auto n = static_cast<double>(r.samples);
     for (std::size_t i = 0; i < m.stages.size(); ++i) {
       const load_model::stage& s = m.stages[i];
-      stage_report st;
+      wick::report::stage st;
       st.name = r.load.names[i];
       st.count = r.samples;
       st.busy = (s.work + s.held) * n;

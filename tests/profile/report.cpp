@@ -16,7 +16,6 @@
 using wick::report;
 using wick::detail::format_duration;
 using wick::detail::format_percent;
-using wick::detail::stage_report;
 
 namespace {
 
@@ -51,7 +50,7 @@ report example() {
   r.wait_median = 0.35;
   r.iterations = 40;
   const auto stage = [&](const char* name, std::uint64_t count, double busy, double blocked) {
-    stage_report s;
+    wick::report::stage s;
     s.name = name;
     s.count = count;
     s.busy = busy;

@@ -91,8 +91,8 @@ class error_account {
 };
 
 /// For the report: what became of failures since `before` was counted.
-std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
-                                           const std::vector<error_count>& now);
+std::vector<report::outcome> outcomes_since(const std::vector<error_count>& before,
+                                            const std::vector<error_count>& now);
 
 /// The fingerprints of the last epochs.
 class fingerprint_recorder {

@@ -210,9 +210,9 @@ void error_account::check(const told_failure& last, std::uint64_t longest, std::
   }
 }
 
-std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
-                                           const std::vector<error_count>& now) {
-  std::vector<outcome_report> out;
+std::vector<report::outcome> outcomes_since(const std::vector<error_count>& before,
+                                            const std::vector<error_count>& now) {
+  std::vector<report::outcome> out;
   for (std::size_t i = 0; i < now.size(); ++i) {  // counts are only ever added at the end
     const std::uint64_t more = now[i].count - (i < before.size() ? before[i].count : 0);
     if (more != 0) out.push_back({now[i].stage, outcome_of(now[i].action), more});

@@ -184,8 +184,8 @@ report report_recorder::close(const subject& of, const std::vector<std::string>&
   unjudged_.add(counted_);
   if (r.iterations < enough_for_verdict && unjudged_.stalls.count() >= enough_for_verdict) {
     report all = report_of(unjudged_, now, used.last, of, names);
-    for (stage_report& s : all.stages) {
-      for (const stage_report& last : r.stages) {
+    for (report::stage& s : all.stages) {
+      for (const report::stage& last : r.stages) {
         if (last.name != s.name) continue;
         s.slowest = last.slowest, s.slowest_key = last.slowest_key;
         s.costliest = last.costliest, s.costliest_key = last.costliest_key;
@@ -231,8 +231,8 @@ report report_recorder::report_of(const period& counted, const snapshot& now, st
   r.wait_median = counted.stalls.median();
   r.iterations = counted.stalls.count();
   const auto timing = [&](const durations& d, double sum) {
-    return timing_report{r.iterations == 0 ? 0 : sum * tick / static_cast<double>(r.iterations),
-                         d.quantile(0.5) * tick, d.quantile(0.99) * tick};
+    return report::timing{r.iterations == 0 ? 0 : sum * tick / static_cast<double>(r.iterations),
+                          d.quantile(0.5) * tick, d.quantile(0.99) * tick};
   };
   const auto waited = static_cast<double>(counted.stalls.waited_ticks()),
              all = static_cast<double>(counted.stalls.total_ticks());
@@ -275,7 +275,7 @@ report report_recorder::report_of(const period& counted, const snapshot& now, st
   const auto stage = [&](std::size_t row, std::string name) {
     const stage_clocks::sum& s = since[row];
     const clocked c(s);
-    stage_report out;
+    report::stage out;
     out.name = std::move(name);
     out.count = c.count;
     out.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
@@ -296,7 +296,7 @@ report report_recorder::report_of(const period& counted, const snapshot& now, st
       if (slow.nanoseconds != 0) out.costliest_key = key(slow.costliest_index);
     }
     const auto wait = [&](wait_for what) { return in_seconds(s.waits[static_cast<std::size_t>(what)]); };
-    waits_report& w = out.waits;
+    report::wait_times& w = out.waits;
     w.io_thread = wait(wait_for::io_thread);
     w.io_call = wait(wait_for::io_call) + wait(wait_for::server) + wait(wait_for::sample);
     w.memory = wait(wait_for::memory);
@@ -304,21 +304,21 @@ report report_recorder::report_of(const period& counted, const snapshot& now, st
     w.time = wait(wait_for::time);
     w.worker = wait(wait_for::worker);
     w.other = std::max(0.0, out.blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);
-    for (const outcome_report& o : r.outcomes) {
+    for (const report::outcome& o : r.outcomes) {
       if (o.stage == out.name && o.outcome != "good when tried again") out.failed += o.count;
     }
     return out;
   };
   std::vector<std::size_t> row_of;  // of each of r.stages
   const auto tell = [&](std::size_t row, std::string name) {
-    stage_report s = stage(row, std::move(name));
+    report::stage s = stage(row, std::move(name));
     s.of_batches = !of.clocks.of_samples(row);
     if (s.count == 0 && row != of.order_row) return;
     double longest = s.busy;
     std::size_t longest_row = row;
     for (std::size_t p = 0; p < phase_count; ++p) {
       if (of.phase_stages[p] != row) continue;
-      const stage_report part = stage(of.phase_row + p, {});
+      const report::stage part = stage(of.phase_row + p, {});
       s.busy += part.busy;
       s.processor += part.processor;
       s.held += part.held;
@@ -341,7 +341,7 @@ report report_recorder::report_of(const period& counted, const snapshot& now, st
 
 /// Where no long sample was probed, only the sum of what threads took turns for on too few processors is
 /// known: the longest are cut until the mean is as much less as there was of it.
-void without_turns(std::vector<float>& multiples, const stage_report& of) {
+void without_turns(std::vector<float>& multiples, const report::stage& of) {
   double lost = (1 - (of.processor + of.held) / of.busy) * static_cast<double>(multiples.size());
   if (multiples.empty() || !(lost >= 0.02 * static_cast<double>(multiples.size()))) return;
   std::size_t i = multiples.size();
@@ -392,7 +392,7 @@ void report_recorder::measure(const period& counted, const subject& of, report& 
   const double made = static_cast<double>(std::max<std::uint64_t>(since[of.order_row].count, 1));
   const double io_share = r.io_calls > 0 ? std::clamp(r.io_processor / r.io_calls, 0.0, 1.0) : 0;
   double errors = 0, all = 0;
-  const auto add = [&](const stage_report& s, std::size_t row) {
+  const auto add = [&](const report::stage& s, std::size_t row) {
     load_model::stage out;
     out.work = s.processor / made;
     out.held = s.held / made;
@@ -416,7 +416,7 @@ void report_recorder::measure(const period& counted, const subject& of, report& 
   };
   double longest = 0;
   for (std::size_t i = 0; i < r.stages.size(); ++i) {
-    const stage_report& s = r.stages[i];
+    const report::stage& s = r.stages[i];
     if (!s.of_batches) {
       add(s, row_of[i]);
       continue;

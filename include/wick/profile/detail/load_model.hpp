@@ -66,5 +66,9 @@ struct measured_load {
   bool chooses_in_flight = true;    ///< from workers and I/O threads, as loader_options::in_flight says
   bool chooses_io_threads = false;  ///< by their goodput, as loader_options::io_threads says
 };
+/// Of a report, which is made of it: what report::predict() reckons with.
+struct report_load {
+  measured_load load;
+};
 
 }  // namespace wick::detail

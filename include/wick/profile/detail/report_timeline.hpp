@@ -34,7 +34,7 @@ class report_timeline {
   bool wants_depths(std::uint64_t now) const noexcept { return now >= next_; }
   void add(const queue_depths& depths, std::uint64_t next_at) noexcept;
   /// All since it was called last. `since`: when that was; `tick`: in seconds.
-  std::vector<timeline_piece> take(std::uint64_t since, double tick);
+  std::vector<report::timeline_piece> take(std::uint64_t since, double tick);
 
  private:
   struct piece {

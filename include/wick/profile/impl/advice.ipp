@@ -19,7 +19,7 @@ namespace wick::inline v0_1::detail {
 class adviser {
  public:
   explicit adviser(const report& r) : r_(r) {
-    for (const stage_report& s : r.stages) {
+    for (const report::stage& s : r.stages) {
       if (s.of_batches) continue;
       busy_ += s.busy;
       latency_ += s.busy + s.blocked;
@@ -43,7 +43,7 @@ class adviser {
     }
     // Of two that give about as much, the more special one is named, and comes first.
     consider(of_memory());
-    for (const stage_report& s : r_.stages) {
+    for (const report::stage& s : r_.stages) {
       if (s.of_batches || s.count == 0) continue;
       consider(of_blocking(s));
       consider(of_slow_ones(s));
@@ -68,7 +68,7 @@ class adviser {
   static std::string number(std::uint64_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   }
-  static std::string each(double seconds, const stage_report& s) {
+  static std::string each(double seconds, const report::stage& s) {
     return format_duration(seconds / static_cast<double>(std::max<std::uint64_t>(s.count, 1))) + " a sample";
   }
   double of_processors() const { return r_.share(r_.processor, r_.cpus); }
@@ -170,7 +170,7 @@ class adviser {
 
   diagnosis of_memory() const {
     double waited = 0;
-    for (const stage_report& s : r_.stages) waited += s.waits.memory;
+    for (const report::stage& s : r_.stages) waited += s.waits.memory;
     if (latency_ <= 0 || waited < 0.05 * latency_) return {};
     const std::size_t enough_of_it = 4 * r_.memory_limit;
     return make(
@@ -181,7 +181,7 @@ class adviser {
          {"Without a limit", {.memory = std::size_t{1} << 60}, true}});
   }
 
-  diagnosis of_blocking(const stage_report& s) const {
+  diagnosis of_blocking(const report::stage& s) const {
     const double lock = latency_ > 0 ? s.waits.lock / latency_ : 0;
     if (busy_ <= 0 || (s.held < 0.1 * busy_ && lock < 0.1)) return {};
     const option without{"Without it", {.stage = s.name, .without_blocking = true}};
@@ -201,7 +201,7 @@ class adviser {
 
   /// A scheduler's turns make any sample slow now and then: what counts is processor time, or waits that are
   /// both frequent and longer than such turns.
-  diagnosis of_slow_ones(const stage_report& s) const {
+  diagnosis of_slow_ones(const report::stage& s) const {
     constexpr double turns = 0.1;
     const bool costly = s.costliest >= 8 * s.median, often = s.p99 >= std::max(8 * s.median, turns);
     if (s.median <= 0 || !(costly || (s.blocked > 0 && often))) return {};
@@ -218,7 +218,7 @@ class adviser {
                 {without, more_prefetch()});
   }
 
-  diagnosis of_waits(const stage_report& s) const {
+  diagnosis of_waits(const report::stage& s) const {
     const double waited = s.waits.other + s.waits.time;
     if (latency_ <= 0 || waited < 0.1 * latency_) return {};
     const std::size_t at_once = r_.load.model.in_flight, more = 4 * std::max<std::size_t>(at_once, 1);
@@ -232,9 +232,9 @@ class adviser {
   }
 
   diagnosis of_reads() const {
-    const stage_report* most = nullptr;
+    const report::stage* most = nullptr;
     double calls = 0;
-    for (const stage_report& s : r_.stages) {
+    for (const report::stage& s : r_.stages) {
       calls += s.waits.io_call;
       if (most == nullptr || s.waits.io_call > most->waits.io_call) most = &s;
     }

@@ -36,7 +36,7 @@ namespace wick::inline v0_1 {
 
 double report::busy() const noexcept {
   double sum = 0;
-  for (const detail::stage_report& s : stages) sum += s.busy;
+  for (const report::stage& s : stages) sum += s.busy;
   return sum;
 }
 
@@ -156,7 +156,7 @@ report_lines::report_lines(const report& r) {
     std::string failed =
         std::to_string(r.failures) + (r.failures == 1 ? " sample failed" : " samples failed");
     for (std::size_t i = 0; i < r.outcomes.size(); ++i) {
-      const outcome_report& o = r.outcomes[i];
+      const report::outcome& o = r.outcomes[i];
       failed +=
           (i == 0 ? " (" : ", ") + o.stage + ": " + std::to_string(o.count) + " " + std::string(o.outcome);
     }
@@ -178,11 +178,11 @@ std::string report::to_string() const {
   std::string out;
   for (const auto& [lead, text] : lines.before) out += detail::wrapped(lead, text);
   std::size_t width = 5;
-  for (const detail::stage_report& s : stages) width = std::max(width, detail::columns(s.name));
+  for (const report::stage& s : stages) width = std::max(width, detail::columns(s.name));
   width = std::min<std::size_t>(width, 26);
   out += detail::table_line(width, "stage", {"count", "busy", "share", "median", "p99", "waited"});
   const double all = busy();
-  for (const detail::stage_report& s : stages) {
+  for (const report::stage& s : stages) {
     const double part = all > 0 ? s.busy / all : 0;
     // Nanoseconds matter where a stage has some of the work.
     const auto time = [&](double t) {

@@ -11,12 +11,12 @@
 
 namespace wick::inline v0_1::detail {
 
-std::string report_json(const timing_report& t) {
+std::string report_json(const report::timing& t) {
   return json_object().add("mean", t.mean).add("median", t.median).add("p99", t.p99).text();
 }
 
-std::string report_json(const stage_report& s) {
-  const waits_report& w = s.waits;
+std::string report_json(const report::stage& s) {
+  const report::wait_times& w = s.waits;
   json_object waits;
   waits.add("io_thread", w.io_thread).add("io_call", w.io_call).add("memory", w.memory).add("lock", w.lock);
   waits.add("time", w.time).add("worker", w.worker).add("other", w.other);
@@ -29,7 +29,7 @@ std::string report_json(const stage_report& s) {
   return out.raw("waits", waits.text()).text();
 }
 
-std::string report_json(const timeline_piece& p) {
+std::string report_json(const report::timeline_piece& p) {
   json_object out;
   out.add("begin", p.begin).add("seconds", p.seconds).add("iterations", p.iterations);
   out.add("waiting", p.waiting).add("longest_wait", p.longest_wait).add("step", p.step);
@@ -97,9 +97,9 @@ std::string report::to_json() const {
       .add("wait_median", wait_median)
       .add("step_delay", step_delay)
       .add("stalled", stalled());
-  out.raw("waiting", report_json(waiting))
-      .raw("iteration", report_json(iteration))
-      .raw("step", report_json(step));
+  out.raw("waiting", detail::report_json(waiting))
+      .raw("iteration", detail::report_json(iteration))
+      .raw("step", detail::report_json(step));
   out.raw("idle",
           json_object().add("samples", idle.samples).add("order", idle.order).add("loop", idle.loop).text());
   out.raw("memory", json_object()
@@ -108,16 +108,17 @@ std::string report::to_json() const {
                         .add("peak", std::uint64_t{memory_peak})
                         .text());
   out.add("filtered", filtered).add("failures", failures);
-  out.raw("outcomes", detail::json_array(outcomes, [](const detail::outcome_report& o) {
+  out.raw("outcomes", detail::json_array(outcomes, [](const report::outcome& o) {
             return json_object().add("stage", o.stage).add("outcome", o.outcome).add("count", o.count).text();
           }));
-  out.raw("stages", detail::json_array(stages, [](const detail::stage_report& s) { return report_json(s); }));
-  out.raw("each_worker", detail::json_array(each_worker, [](const detail::worker_report& w) {
+  out.raw("stages",
+          detail::json_array(stages, [](const report::stage& s) { return detail::report_json(s); }));
+  out.raw("each_worker", detail::json_array(each_worker, [](const report::worker& w) {
             return json_object().add("busy", w.busy).add("processor", w.processor).text();
           }));
   out.raw("notes", detail::json_array(notes, [](const std::string& n) { return detail::json_string(n); }));
-  out.raw("timeline",
-          detail::json_array(timeline, [](const detail::timeline_piece& p) { return report_json(p); }));
+  out.raw("timeline", detail::json_array(
+                          timeline, [](const report::timeline_piece& p) { return detail::report_json(p); }));
   const detail::diagnosis d = detail::diagnose(*this);
   json_object bound;
   bound.add("by", detail::name_of(d.by)).add("stage", d.stage).add("text", d.text);
@@ -156,7 +157,7 @@ std::string report::to_prometheus(std::string_view labels) const {
   one("memory_peak_bytes", "The most of it so far.", static_cast<double>(memory_peak));
   one("failures", "Samples that could not be delivered in the period.", static_cast<double>(failures));
   one("filtered", "Samples that filter() left out in the period.", static_cast<double>(filtered));
-  const auto quantiles = [&](const char* name, const char* text, const detail::timing_report& t) {
+  const auto quantiles = [&](const char* name, const char* text, const report::timing& t) {
     help(name, text);
     value(name, "quantile=\"0.5\"", t.median);
     value(name, "quantile=\"0.99\"", t.p99);
@@ -165,10 +166,10 @@ std::string report::to_prometheus(std::string_view labels) const {
   quantiles("step_seconds", "The rest of an iteration.", step);
   const auto of_stages = [&](const char* name, const char* text, auto get) {
     help(name, text);
-    for (const detail::stage_report& s : stages)
+    for (const report::stage& s : stages)
       value(name, "stage=\"" + detail::label(s.name) + "\"", static_cast<double>(get(s)));
   };
-  using stage = detail::stage_report;
+  using stage = report::stage;
   of_stages("stage_count", "How often a stage ran.", [](const stage& s) { return s.count; });
   of_stages("stage_busy_seconds", "Time of workers in a stage.", [](const stage& s) { return s.busy; });
   of_stages("stage_processor_seconds", "Processor time of workers in a stage.",
@@ -194,7 +195,7 @@ std::vector<report::scalar> report::all_scalars() const {
                              {"wick/workers_busy", utilization()},
                              {"wick/memory_used", static_cast<double>(memory_used)},
                              {"wick/failures", static_cast<double>(failures)}};
-  for (const detail::stage_report& s : stages) {
+  for (const report::stage& s : stages) {
     out.push_back({"wick/stage/" + s.name + "/busy", s.busy});
     out.push_back({"wick/stage/" + s.name + "/waited", s.blocked});
     out.push_back({"wick/stage/" + s.name + "/p99", s.p99});

@@ -65,7 +65,7 @@ class report_page {
   /// Since the first iteration.
   std::string moment(double t) const { return decimal(t / unit_.seconds, 2) + " " + unit_.name; }
   double x(double t) const { return left + (right - left) * std::clamp((t - begin_) / whole_, 0.0, 1.0); }
-  double end_of(const timeline_piece& p) const {
+  double end_of(const report::timeline_piece& p) const {
     return std::max(x(p.begin + p.seconds), std::min(x(p.begin) + 1, right));
   }
 
@@ -87,7 +87,7 @@ class report_page {
     const bool area = how.starts_with("area");
     const std::string bottom = decimal(base_);
     double before = -1;
-    for (const timeline_piece& p : r_.timeline) {
+    for (const report::timeline_piece& p : r_.timeline) {
       const double s = share(p), y = base_ - height_ * (std::isfinite(s) ? std::clamp(s, 0.0, 1.0) : 0);
       const bool continues = before >= 0 && x(p.begin) <= before + 1;
       if (area && before >= 0 && !continues) add("V", bottom, "Z");
@@ -100,7 +100,7 @@ class report_page {
   }
   void shares();
   void times();
-  void depths(const char* name, const char* title, double timeline_piece::*member, double unit,
+  void depths(const char* name, const char* title, double report::timeline_piece::*member, double unit,
               std::string (*label)(double));
   void timeline();
   void stages();
@@ -164,8 +164,9 @@ void report_page::shares() {
   begin_panel(R"(The training loop: <tspan class="wait">■</tspan> waiting for data
 <tspan class="step">■</tspan> its step)",
               90);
-  draw("step", "area step", [](const timeline_piece&) { return 1.0; });
-  draw("waiting", "area wait", [](const timeline_piece& p) { return p.waiting / (p.waiting + p.step); });
+  draw("step", "area step", [](const report::timeline_piece&) { return 1.0; });
+  draw("waiting", "area wait",
+       [](const report::timeline_piece& p) { return p.waiting / (p.waiting + p.step); });
   grid(0, "0 %");
   grid(0.5, "50 %");
   grid(1, "100 %");
@@ -174,7 +175,7 @@ void report_page::shares() {
 /// Those of an iteration, on a scale of powers of ten.
 void report_page::times() {
   double least = 1e300, most = 0;
-  for (const timeline_piece& p : r_.timeline) {
+  for (const report::timeline_piece& p : r_.timeline) {
     for (const double t : {p.waiting, p.longest_wait, p.step}) {
       if (!std::isfinite(t) || t <= 0) continue;
       least = std::min(least, t);
@@ -196,17 +197,17 @@ void report_page::times() {
   }
   const auto scale = [&](double t) { return t > 0 ? (std::log10(t) - low) / (high - low) : 0; };
   add("<g data-low=\"", low, "\" data-high=\"", high, "\" data-base=\"", base_, "\">\n");
-  draw("step", "line step", [&](const timeline_piece& p) { return scale(p.step); });
-  draw("longest_wait", "line most", [&](const timeline_piece& p) { return scale(p.longest_wait); });
-  draw("waiting", "line wait", [&](const timeline_piece& p) { return scale(p.waiting); });
+  draw("step", "line step", [&](const report::timeline_piece& p) { return scale(p.step); });
+  draw("longest_wait", "line most", [&](const report::timeline_piece& p) { return scale(p.longest_wait); });
+  draw("waiting", "line wait", [&](const report::timeline_piece& p) { return scale(p.waiting); });
   add("</g>\n");
 }
 
 /// `unit`: what whole numbers are of.
-void report_page::depths(const char* name, const char* title, double timeline_piece::*member, double unit,
-                         std::string (*label)(double)) {
+void report_page::depths(const char* name, const char* title, double report::timeline_piece::*member,
+                         double unit, std::string (*label)(double)) {
   double most = 0;
-  for (const timeline_piece& p : r_.timeline)
+  for (const report::timeline_piece& p : r_.timeline)
     if (std::isfinite(p.*member)) most = std::max(most, p.*member);
   while (most >= 1024 * unit && unit > 1) unit *= 1024;
   const double top = unit * rounded_up(std::max(most / unit, 1.0));
@@ -214,7 +215,7 @@ void report_page::depths(const char* name, const char* title, double timeline_pi
   grid(0, label(0));
   grid(1, label(top));
   add("<g data-top=\"", top, "\" data-base=\"", base_, "\">\n");
-  draw(name, "area depth", [&](const timeline_piece& p) { return p.*member / top; });
+  draw(name, "area depth", [&](const report::timeline_piece& p) { return p.*member / top; });
   add("</g>\n");
 }
 
@@ -225,16 +226,16 @@ void report_page::timeline() {
   const std::size_t picture = out_.size();
   shares();
   times();
-  depths("ready", "Batches ready when the loop takes one", &timeline_piece::ready, 1, number);
-  depths("in_flight", "Samples in flight", &timeline_piece::in_flight, 1, number);
-  if (std::any_of(pieces.begin(), pieces.end(), [](const timeline_piece& p) { return p.bytes > 0; }))
-    depths("bytes", "Memory of samples in flight", &timeline_piece::bytes, 1024, format_bytes);
+  depths("ready", "Batches ready when the loop takes one", &report::timeline_piece::ready, 1, number);
+  depths("in_flight", "Samples in flight", &report::timeline_piece::in_flight, 1, number);
+  if (std::any_of(pieces.begin(), pieces.end(), [](const report::timeline_piece& p) { return p.bytes > 0; }))
+    depths("bytes", "Memory of samples in flight", &report::timeline_piece::bytes, 1024, format_bytes);
   const double step = rounded_up(whole_ / unit_.seconds / 8) * unit_.seconds;
   for (int i = 0; i <= 8 && i * step <= whole_ * (1 + 1e-9); ++i)
     add("<text x=\"", x(begin_ + i * step), "\" y=\"", base_ + 1.2 * line, "\" text-anchor=\"middle\">",
         moment(i * step), "</text>\n");
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const timeline_piece& p = pieces[i];
+    const report::timeline_piece& p = pieces[i];
     const double from = x(p.begin), begin = p.begin - begin_;
     add("<rect class=\"piece\" x=\"", from, "\" width=\"", end_of(p) - from, "\" height=\"", base_,
         "\"><title data-json=\"timeline.", std::uint64_t{i}, "\">", moment(begin), " to ",
@@ -259,7 +260,7 @@ void report_page::stages() {
   add("</tr></thead>\n<tbody>\n");
   const double all = r_.busy();
   for (std::size_t i = 0; i < r_.stages.size(); ++i) {
-    const stage_report& s = r_.stages[i];
+    const report::stage& s = r_.stages[i];
     const std::string path = "stages." + std::to_string(i) + ".";
     const auto cell = [&](const char* member, const std::string& text, const std::string& more = {}) {
       add("<td><span data-json=\"", path, member, "\">", text, "</span>", more, "</td>");

@@ -48,8 +48,8 @@ void report_timeline::close() noexcept {
   pieces_.erase(last + 1, pieces_.end());
 }
 
-std::vector<timeline_piece> report_timeline::take(std::uint64_t since, double tick) {
-  std::vector<timeline_piece> out;
+std::vector<report::timeline_piece> report_timeline::take(std::uint64_t since, double tick) {
+  std::vector<report::timeline_piece> out;
   out.reserve(pieces_.size() + 1);
   const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
   double ready = 0, in_flight = 0, bytes = 0;  // where none was read: as before
