@@ -38,8 +38,11 @@ struct wait_check {
   void* of;
 };
 
-/// For what the functions do see wick::loader, which calls them. What is in a batch is the typed loader's
-/// (loader_of), behind the three virtual functions.
+/// For a loader that holds nothing. \throws std::logic_error
+[[noreturn]] void refuse_empty_loader();
+
+/// For what the functions do see wick::loader_base, which calls them. What is in a batch is the typed
+/// loader's (loader_of), behind the three virtual functions.
 class loader_core {
  public:
   /// \param own  the loader's executor; null where options name another
@@ -48,7 +51,7 @@ class loader_core {
   loader_core& operator=(const loader_core&) = delete;
   virtual ~loader_core() = default;
 
-  // ---- what wick::loader's functions of the same name do ----
+  // ---- what wick::loader_base's functions of the same name do ----
 
   void epoch(std::uint64_t e);
   void refresh();

@@ -20,9 +20,6 @@
 
 namespace wick::inline v0_1::detail {
 
-/// \throws std::logic_error
-[[noreturn]] void refuse_empty_loader();
-
 /// Holds the batch, or the group of samples, that was taken and is not yet the consumer's.
 template <class Batch>
 class loader_of final : public loader_core {
