@@ -28,6 +28,7 @@
 #include "support/own_mounts.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
+#include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/known_folders.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>

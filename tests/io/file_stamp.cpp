@@ -15,6 +15,7 @@
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/ext/file_stamp.hpp>
+#include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/read.hpp>
 #include <wick/loader/loader.hpp>

@@ -2,13 +2,14 @@
 /// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -20,8 +21,8 @@
 #include <wick/async/task.hpp>
 #include <wick/ext/file_range.hpp>
 #include <wick/ext/stage.hpp>
-#include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/object_store.hpp>
+#include <wick/io/detail/plain_file.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
@@ -67,40 +68,50 @@ class file_range_reader {
   const char* opened_ = nullptr;
 };
 
-/// What read() does with one file range and with a record of them, said once.
+/// The parts of a sample that lie in files, and then their bytes. The first N take no memory of their own.
+template <std::size_t N>
+class part_list {
+ public:
+  void add(const file_range& where) {
+    if (size_ == N && more_.empty())
+      more_.assign(std::make_move_iterator(first_.begin()), std::make_move_iterator(first_.end()));
+    if (size_ < N)
+      first_[size_].where = where;
+    else
+      more_.push_back({where});
+    ++size_;
+  }
+  std::span<range_part> all() noexcept { return {more_.empty() ? first_.data() : more_.data(), size_}; }
+
+ private:
+  std::array<range_part, N> first_{};
+  std::vector<range_part> more_;  // all of them, where they are more than N
+  std::size_t size_ = 0;
+};
+
+/// How an item is read: `split(where, f)` calls f(file_range) for each of its parts, `usual` of which are
+/// common, and `join(where, parts)` makes of their bytes what read() gives.
 template <class From>
 struct read_shape;
 template <>
 struct read_shape<file_range> {
-  using to = bytes;
-  using lengths = std::uint64_t;
+  static constexpr std::size_t usual = 1;
   template <class F>
-  static std::uint64_t measure(const file_range& where, lengths& out, F&& length) {
-    return out = length(where);
+  static void split(const file_range& where, F&& f) {
+    f(where);
   }
-  template <class F>
-  static bytes read(const file_range& where, const lengths& known, F&& one) {
-    return one(where, known);
-  }
+  static bytes join(const file_range&, std::span<range_part> parts) { return std::move(parts[0].content); }
 };
 template <>
 struct read_shape<record<file_range>> {
-  using to = record<bytes>;
-  using lengths = std::array<std::uint64_t, record_fields::max_fields>;
-  /// The sum; at most 2^64 - 1.
+  static constexpr std::size_t usual = record_fields::max_fields;
   template <class F>
-  static std::uint64_t measure(const record<file_range>& where, lengths& out, F&& length) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < where.size(); ++i) {
-      out[i] = length(where[i]);
-      sum = out[i] > ~sum ? ~std::uint64_t{0} : sum + out[i];
-    }
-    return sum;
+  static void split(const record<file_range>& where, F&& f) {
+    for (const file_range& each : where) f(each);
   }
-  template <class F>
-  static record<bytes> read(const record<file_range>& where, const lengths& known, F&& one) {
+  static record<bytes> join(const record<file_range>& where, std::span<range_part> parts) {
     record<bytes> out(where);
-    for (std::size_t i = 0; i < where.size(); ++i) out.push_back(one(where[i], known[i]));
+    for (range_part& each : parts) out.push_back(std::move(each.content));
     return out;
   }
 };
@@ -108,150 +119,55 @@ struct read_shape<record<file_range>> {
 /// \throws wick::error
 void check_size(std::uint64_t found, const read_options& options);
 
-/// The ranges in it.
-template <class From>
-std::vector<remote_part> remote_parts(const From& where) {
-  std::vector<remote_part> out;
-  typename read_shape<From>::lengths lengths{};
-  read_shape<From>::measure(where, lengths, [&out](const file_range& l) {
-    out.push_back({l, {}});
-    return std::uint64_t{0};
-  });
-  return out;
-}
-/// What read() makes of the parts, which are read.
-template <class From>
-typename read_shape<From>::to from_parts(const From& where, std::vector<remote_part>& parts) {
-  typename read_shape<From>::lengths known{};
-  std::size_t measured = 0, taken = 0;
-  read_shape<From>::measure(where, known,
-                            [&](const file_range&) { return parts[measured++].content.size(); });
-  return read_shape<From>::read(
-      where, known, [&](const file_range&, std::uint64_t) { return std::move(parts[taken++].content); });
-}
-/// Of objects on servers, which are read by no thread of the executor.
-template <class From>
-task<typename read_shape<From>::to> read_from_store(From where, context* c, read_options options) {
-  std::vector<remote_part> parts = remote_parts(where);
-  auto reading = read_remote(&parts, c, options.max_bytes);
-  co_await std::move(reading);
-  co_return from_parts(where, parts);
-}
-
-/// Blocks. \throws wick::error
-template <class From>
-typename read_shape<From>::to read_now(const From& where, const typename read_shape<From>::lengths& known) {
-  file_range_reader reader;
-  return read_shape<From>::read(
-      where, known, [&](const file_range& l, std::uint64_t length) { return reader.read(l, length); });
-}
-
-/// The slow way: an I/O thread looks how long the files are, and reads them at once where the memory bound
-/// has room. Else the sample waits for room, with no file open, and goes there again. `reserved` bytes it has
-/// already. All members of a record are reserved together.
-template <class From>
-task<typename read_shape<From>::to> read_waiting(From where, context* c, std::uint64_t reserved,
-                                                 read_options options) {
-  using shape = read_shape<From>;
-  typename shape::lengths known{};
-  std::uint64_t total = 0;
-  auto looking = c->on()->io().run(*c->on(), [&where, &known, &total, c, reserved, options] {
-    if (c->stop().stop_requested()) throw error("read: cancelled");
-    std::optional<typename shape::to> got;
-    total = shape::measure(where, known, length_of);
-    check_size(total, options);
-    if (total <= reserved || c->try_reserve(static_cast<std::size_t>(total - reserved)))
-      got = read_now(where, known);
-    return got;
-  });
-  std::optional<typename shape::to> got = co_await looking;
-  if (got) co_return std::move(*got);
-  auto room = c->reserve(static_cast<std::size_t>(total - reserved));
-  co_await room;
-  auto reading = c->on()->io().run(*c->on(), [&where, &known, c] {
-    if (c->stop().stop_requested()) throw error("read: cancelled");
-    return read_now(where, known);
-  });
-  typename shape::to out = co_await reading;
-  co_return out;
-}
-
-/// What awaiting read() does: at once where all lies in the page cache, else by the I/O threads.
-template <class From>
-class [[nodiscard]] read_operation {
-  using shape = detail::read_shape<From>;
-  using to = typename shape::to;
-
+/// Reads the parts of a sample: at once where all lie in the page cache, else by I/O threads, and those on
+/// servers by no thread of the executor. All are reserved together. Called with the same parts each time.
+class range_reads {
  public:
-  read_operation(From where, context& c, const read_options& options)
-      : where_(std::move(where)), context_(&c), options_(options) {}
-
-  bool await_ready() {
-    if (context_->on() == nullptr) {  // no loader: a plain call
-      std::vector<remote_part> parts = remote_parts(where_);
-      if (std::any_of(parts.begin(), parts.end(),
-                      [](const remote_part& p) { return p.where.remote != nullptr; })) {
-        read_remote_now(parts, options_.max_bytes);
-        out_ = from_parts(where_, parts);
-        return true;
-      }
-      typename shape::lengths known{};
-      detail::check_size(shape::measure(where_, known, detail::length_of), options_);
-      out_ = detail::read_now(where_, known);
-      return true;
-    }
-    return try_cached();
-  }
-  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
-    slow_ = remote_ ? detail::read_from_store<From>(std::move(where_), context_, options_)
-                    : detail::read_waiting<From>(std::move(where_), context_, reserved_, options_);
-    awaiting_.emplace(slow_.operator co_await());
-    return awaiting_->await_suspend(waiter);
-  }
-  to await_resume() {
-    if (awaiting_) return awaiting_->await_resume();
-    return std::move(*out_);
+  range_reads(context& c, const read_options& options) noexcept : context_(&c), options_(options) {}
+  /// Whether all are read. \throws wick::error
+  bool begin(std::span<range_part> parts);
+  bool wait(std::span<range_part> parts, std::coroutine_handle<> waiter);
+  /// \throws wick::error, wick::cancelled
+  void end() {
+    if (awaiting_) awaiting_->await_resume();
   }
 
  private:
-  bool try_cached() {
-    detail::cached_reader reader;
-    bool at_hand = true;
-    typename shape::lengths known{};
-    const std::uint64_t total = shape::measure(where_, known, [&](const file_range& l) {
-      // Of a record only what is open already: one descriptor at a time is enough for a sample.
-      std::uint64_t length = 0;
-      remote_ = remote_ || l.remote != nullptr;
-      at_hand =
-          at_hand && !remote_ && (l.file >= 0 || std::is_same_v<From, file_range>)&&reader.measure(l, length);
-      return length;
-    });
-    if (!at_hand) return false;
-    detail::check_size(total, options_);
-    if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
-    reserved_ = total;
-    bool all = true;
-    try {
-      out_ = shape::read(where_, known, [&](const file_range& l, std::uint64_t length) {
-        bytes one(all ? static_cast<std::size_t>(length) : 0);
-        all = all && reader.read(l, one.data(), one.size());
-        return all ? std::move(one) : bytes();
-      });
-    } catch (const error&) {  // damaged; unless it was changed, which an I/O thread reports
-      if (reader.unchanged()) throw;
-      return false;
-    }
-    return all && reader.unchanged();
-  }
+  bool try_cached(std::span<range_part> parts);
 
-  From where_;
   context* context_;
   read_options options_;
   std::uint64_t reserved_ = 0;
   bool remote_ = false;
-  std::optional<to> out_;
-  task<to> slow_;
-  std::optional<typename task<to>::awaiter> awaiting_;
+  task<void> slow_;
+  std::optional<typename task<void>::awaiter> awaiting_;
+};
+
+/// What awaiting read() does.
+template <class From>
+class [[nodiscard]] read_operation {
+  using shape = read_shape<From>;
+
+ public:
+  read_operation(From where, context& c, const read_options& options)
+      : where_(std::move(where)), reads_(c, options) {}
+
+  bool await_ready() {
+    shape::split(where_, [this](const file_range& part) { parts_.add(part); });
+    return reads_.begin(parts_.all());
+  }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
+    return reads_.wait(parts_.all(), waiter);
+  }
+  auto await_resume() {
+    reads_.end();
+    return shape::join(where_, parts_.all());
+  }
+
+ private:
+  From where_;
+  part_list<shape::usual> parts_;
+  range_reads reads_;
 };
 
 /// An item that knows how it is read, for samples that are no ranges of files: a row of a table, a value of a

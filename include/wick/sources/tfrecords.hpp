@@ -30,17 +30,14 @@ void take_off_checksum(bytes& record);
 
 template <>
 struct read_shape<checked_file_range> {
-  using to = bytes;
-  using lengths = std::uint64_t;
+  static constexpr std::size_t usual = 1;
   template <class F>
-  static std::uint64_t measure(const checked_file_range& where, lengths& out, F&& length) {
-    return out = length(where.all);
+  static void split(const checked_file_range& where, F&& f) {
+    f(where.all);
   }
-  template <class F>
-  static bytes read(const checked_file_range& where, const lengths& known, F&& one) {
-    bytes got = one(where.all, known);
-    if (got.size() == known && !got.empty()) take_off_checksum(got);
-    return got;
+  static bytes join(const checked_file_range&, std::span<range_part> parts) {
+    take_off_checksum(parts[0].content);
+    return std::move(parts[0].content);
   }
 };
 template <>

@@ -206,39 +206,23 @@ auto operator|(Stream&&, const R&) {
 /// How read() gets the tokens of a chunk, which may lie in two files or more.
 template <>
 struct read_shape<token_window> {
-  using to = token_pair;
-  using lengths = std::uint64_t;
-
-  /// Calls f(file_range) for each file's part.
+  static constexpr std::size_t usual = 1;
   template <class F>
-  static void for_each_part(const token_window& where, F&& f) {
+  static void split(const token_window& where, F&& f) {
     for (std::uint64_t done = 0; done < where.span.count;) {
       const file_range part = where.from->part(where.span.first + done, where.span.count - done);
       f(part);
       done += part.length / where.from->format().size;
     }
   }
-  template <class F>
-  static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
-    out = 0;
-    for_each_part(where, [&](const file_range& part) { out += length(part); });
-    return out;
-  }
-  template <class F>
-  static token_pair read(const token_window& where, const lengths&, F&& one) {
-    const std::size_t all = where.span.count * where.from->format().size;
-    bytes whole;
+  static token_pair join(const token_window& where, std::span<range_part> parts) {
+    if (parts.size() == 1) return where.span.pair(std::move(parts[0].content), where.from->format());
+    bytes whole(where.span.count * where.from->format().size);
     std::size_t done = 0;
-    for_each_part(where, [&](const file_range& part) {
-      bytes some = one(part, part.length);
-      if (some.size() == all) {
-        whole = std::move(some);
-      } else {
-        if (whole.empty()) whole = bytes(all);
-        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is cached
-        done += static_cast<std::size_t>(part.length);
-      }
-    });
+    for (const range_part& part : parts) {
+      std::memcpy(whole.data() + done, part.content.data(), part.content.size());
+      done += part.content.size();
+    }
     return where.span.pair(std::move(whole), where.from->format());
   }
 };
@@ -250,16 +234,14 @@ struct once_read<token_window> {
 template <>
 struct read_shape<segmented_window> {
   using whole = read_shape<token_window>;
-  using to = segmented_chunk<token_ids, token_numbers>;
-  using lengths = whole::lengths;
-
+  static constexpr std::size_t usual = whole::usual;
   template <class F>
-  static std::uint64_t measure(const segmented_window& where, lengths& out, F&& length) {
-    return whole::measure(where.tokens, out, std::forward<F>(length));
+  static void split(const segmented_window& where, F&& f) {
+    whole::split(where.tokens, f);
   }
-  template <class F>
-  static to read(const segmented_window& where, const lengths& all, F&& one) {
-    return in_segments(whole::read(where.tokens, all, std::forward<F>(one)), where.end);
+  static segmented_chunk<token_ids, token_numbers> join(const segmented_window& where,
+                                                        std::span<range_part> parts) {
+    return in_segments(whole::join(where.tokens, parts), where.end);
   }
 };
 template <>

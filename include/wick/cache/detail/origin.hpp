@@ -34,12 +34,8 @@ template <class T>
 void add_origin(fingerprint_hash& h, const T& item) {
   if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that are not ranges of them
     item.add_origin_to(h);
-  } else if constexpr (requires { typename read_shape<T>::lengths; }) {  // what read() takes
-    typename read_shape<T>::lengths unused{};
-    read_shape<T>::measure(item, unused, [&h](const file_range& part) {
-      add_origin(h, part);
-      return std::uint64_t{0};
-    });
+  } else if constexpr (requires { read_shape<T>::usual; }) {  // what read() takes
+    read_shape<T>::split(item, [&h](const file_range& part) { add_origin(h, part); });
   } else if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
     h.add(&item, sizeof item);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {

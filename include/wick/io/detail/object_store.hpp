@@ -138,16 +138,17 @@ std::atomic<store_opener>& url_store() noexcept;
 std::shared_ptr<object_store> store_of(std::string_view url, std::string_view who);
 
 /// A range and, once read, its bytes.
-struct remote_part {
+struct range_part {
   file_range where;
-  bytes content;
+  bytes content = {};
+  std::uint64_t length = 0;
 };
 
 /// Reads all parts, neighbors in an object by one request. Waits for memory first, then for the store.
 /// \throws wick::error, wick::cancelled
-task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_t max_bytes);
+task<void> read_remote(std::span<range_part> parts, context* c, std::uint64_t max_bytes);
 /// The same on the calling thread, which waits until `stop` is requested.
-void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes, const stop_token& stop = {});
+void read_remote_now(std::span<range_part> parts, std::uint64_t max_bytes, const stop_token& stop = {});
 /// Waits for them on the calling thread. \throws wick::error, wick::cancelled
 void wait_for_remote(std::span<remote_read> reads, const stop_token& stop = {});
 /// Waits for reads that are under way. When one fails, or the wait is interrupted, it calls off the others.

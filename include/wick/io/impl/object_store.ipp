@@ -95,9 +95,9 @@ namespace {
 bool is_whole(const file_range& where) noexcept { return where.length == file_range::whole; }
 
 /// Of the parts that reach to the end of their object and whose length is not known, the first bytes.
-std::vector<remote_read> first_looks(std::vector<remote_part>& parts, std::uint64_t max_bytes) {
+std::vector<remote_read> first_looks(std::span<range_part> parts, std::uint64_t max_bytes) {
   std::vector<remote_read> out;
-  for (remote_part& p : parts) {
+  for (range_part& p : parts) {
     const file_range& w = p.where;
     if (!is_whole(w) || w.remote->size.load(std::memory_order_acquire) != remote_object::unknown) continue;
     p.content = bytes(static_cast<std::size_t>(std::clamp<std::uint64_t>(max_bytes, 1, first_look)));
@@ -112,9 +112,9 @@ std::vector<remote_read> first_looks(std::vector<remote_part>& parts, std::uint6
 }
 
 /// How long the parts are, once their objects' sizes are known. \throws wick::error
-std::uint64_t set_lengths(std::vector<remote_part>& parts) {
+std::uint64_t set_lengths(std::span<range_part> parts) {
   std::uint64_t sum = 0;
-  for (remote_part& p : parts) {
+  for (range_part& p : parts) {
     file_range& w = p.where;
     if (is_whole(w)) {
       const std::uint64_t size = w.remote->size.load(std::memory_order_acquire);
@@ -130,15 +130,15 @@ std::uint64_t set_lengths(std::vector<remote_part>& parts) {
 }
 
 /// What is missing of the parts, whose lengths are set.
-std::vector<remote_read> reads_of(std::vector<remote_part>& parts) {
-  std::vector<remote_part*> in_order;
-  for (remote_part& p : parts) in_order.push_back(&p);
-  std::sort(in_order.begin(), in_order.end(), [](const remote_part* a, const remote_part* b) {
+std::vector<remote_read> reads_of(std::span<range_part> parts) {
+  std::vector<range_part*> in_order;
+  for (range_part& p : parts) in_order.push_back(&p);
+  std::sort(in_order.begin(), in_order.end(), [](const range_part* a, const range_part* b) {
     return std::pair(a->where.remote, a->where.offset) < std::pair(b->where.remote, b->where.offset);
   });
   std::vector<remote_read> out;
-  for (remote_part* const each : in_order) {
-    remote_part& p = *each;
+  for (range_part* const each : in_order) {
+    range_part& p = *each;
     const std::size_t there = std::min(p.content.size(), static_cast<std::size_t>(p.where.length));
     if (there == p.where.length) {
       p.content.shrink(there);
@@ -263,8 +263,8 @@ std::shared_ptr<object_store> store_of(std::string_view url, std::string_view wh
   return opener();
 }
 
-task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_t max_bytes) {
-  std::vector<remote_read> reads = first_looks(*parts, max_bytes);
+task<void> read_remote(std::span<range_part> parts, context* c, std::uint64_t max_bytes) {
+  std::vector<remote_read> reads = first_looks(parts, max_bytes);
   std::uint64_t reserved = 0;
   for (const remote_read& r : reads) reserved += r.pieces[0].length;
   if (reserved != 0) {
@@ -273,18 +273,18 @@ task<void> read_remote(std::vector<remote_part>* parts, context* c, std::uint64_
     remote_awaiter looking(reads, *c->on(), c->stop());
     co_await looking;
   }
-  const std::uint64_t total = set_lengths(*parts);
+  const std::uint64_t total = set_lengths(parts);
   check_size(total, {.max_bytes = max_bytes});
   if (total > reserved) {
     auto room = c->reserve(static_cast<std::size_t>(total - reserved));
     co_await room;
   }
-  reads = reads_of(*parts);
+  reads = reads_of(parts);
   remote_awaiter reading(reads, *c->on(), c->stop());
   co_await reading;
 }
 
-void read_remote_now(std::vector<remote_part>& parts, std::uint64_t max_bytes, const stop_token& stop) {
+void read_remote_now(std::span<range_part> parts, std::uint64_t max_bytes, const stop_token& stop) {
   std::vector<remote_read> reads = first_looks(parts, max_bytes);
   wait_for_remote(reads, stop);
   check_size(set_lengths(parts), {.max_bytes = max_bytes});

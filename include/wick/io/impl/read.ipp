@@ -2,12 +2,14 @@
 /// The bodies of what io/read.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
 
 #include <wick/ext/file_stamp.hpp>
+#include <wick/io/detail/cached_read.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/kept_file.hpp>
 #include <wick/io/read.hpp>
@@ -90,6 +92,96 @@ void check_size(std::uint64_t found, const read_options& options) {
   throw error("has " + std::to_string(found) + " bytes, more than the " + std::to_string(options.max_bytes) +
               " that read() takes for a sample; write read({.max_bytes = " + std::to_string(found) +
               "}) if that is right");
+}
+
+namespace {
+
+std::uint64_t measure(std::span<range_part> parts) {
+  std::uint64_t sum = 0;  // at most 2^64 - 1
+  for (range_part& p : parts) {
+    p.length = length_of(p.where);
+    sum = p.length > ~sum ? ~std::uint64_t{0} : sum + p.length;
+  }
+  return sum;
+}
+
+/// Blocks. \throws wick::error
+void read_now(std::span<range_part> parts) {
+  file_range_reader reader;
+  for (range_part& p : parts) p.content = reader.read(p.where, p.length);
+}
+
+void require_wanted(const context& c) {
+  if (c.stop().stop_requested()) throw error("read: cancelled");
+}
+
+/// The slow way: an I/O thread looks how long the files are, and reads them at once where the memory bound
+/// has room. Else the sample waits for room, with no file open, and goes there again. `reserved` bytes it has
+/// already.
+task<void> read_waiting(std::span<range_part> parts, context* c, std::uint64_t reserved,
+                        read_options options) {
+  std::uint64_t total = 0;
+  auto looking = c->on()->io().run(*c->on(), [parts, &total, c, reserved, options] {
+    require_wanted(*c);
+    total = measure(parts);
+    check_size(total, options);
+    const bool room = total <= reserved || c->try_reserve(static_cast<std::size_t>(total - reserved));
+    if (room) read_now(parts);
+    return room;
+  });
+  const bool there = co_await looking;
+  if (there) co_return;
+  auto room = c->reserve(static_cast<std::size_t>(total - reserved));
+  co_await room;
+  auto reading = c->on()->io().run(*c->on(), [parts, c] {
+    require_wanted(*c);
+    read_now(parts);
+  });
+  co_await reading;
+}
+
+}  // namespace
+
+bool range_reads::begin(std::span<range_part> parts) {
+  if (context_->on() != nullptr) return try_cached(parts);
+  // No loader: a plain call.
+  if (std::any_of(parts.begin(), parts.end(),
+                  [](const range_part& p) { return p.where.remote != nullptr; })) {
+    read_remote_now(parts, options_.max_bytes);
+  } else {
+    check_size(measure(parts), options_);
+    read_now(parts);
+  }
+  return true;
+}
+
+bool range_reads::wait(std::span<range_part> parts, std::coroutine_handle<> waiter) {
+  slow_ = remote_ ? read_remote(parts, context_, options_.max_bytes)
+                  : read_waiting(parts, context_, reserved_, options_);
+  awaiting_.emplace(slow_.operator co_await());
+  return awaiting_->await_suspend(waiter);
+}
+
+bool range_reads::try_cached(std::span<range_part> parts) {
+  cached_reader reader;
+  bool at_hand = true;
+  std::uint64_t total = 0;
+  for (range_part& p : parts) {
+    remote_ = remote_ || p.where.remote != nullptr;
+    // Of several only what is open already: one descriptor at a time is enough for a sample.
+    at_hand =
+        at_hand && !remote_ && (p.where.file >= 0 || parts.size() == 1) && reader.measure(p.where, p.length);
+    total = p.length > ~total ? ~std::uint64_t{0} : total + p.length;
+  }
+  if (!at_hand) return false;
+  check_size(total, options_);
+  if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
+  reserved_ = total;
+  for (range_part& p : parts) {
+    p.content = bytes(static_cast<std::size_t>(p.length));
+    if (!reader.read(p.where, p.content.data(), p.content.size())) return false;
+  }
+  return reader.unchanged();
 }
 
 void fail_part(std::string_view name, const error& why) {

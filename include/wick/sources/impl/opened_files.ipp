@@ -134,7 +134,7 @@ error opened_files::fault(std::size_t file, const std::string& what) const {
 
 std::vector<bytes> opened_files::read(const std::vector<file_range>& ranges) const {
   std::vector<bytes> out(ranges.size());
-  std::vector<remote_part> remote;
+  std::vector<range_part> remote;
   std::uint64_t sum = 0;
   file_range_reader reader;
   for (std::size_t i = 0; i < ranges.size(); ++i) {

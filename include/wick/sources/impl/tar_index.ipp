@@ -122,7 +122,7 @@ std::string tar_index::fetch(std::size_t shard) {
   try {
     remote_object index;
     index.store = object.store;
-    std::vector<remote_part> all(1);
+    std::vector<range_part> all(1);
     all[0].where = {.path = beside.c_str(), .remote = &index};
     read_remote_now(all, std::uint64_t{1} << 30);
     std::string kept(all[0].content.text());

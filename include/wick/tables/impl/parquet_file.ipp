@@ -77,14 +77,14 @@ class counted_file final : public arrow::io::RandomAccessFile {
 
   /// Reads parts of an object by few requests, for the reads of them that follow. \throws wick::error,
   /// wick::cancelled
-  void read_before(std::vector<remote_part> parts, const stop_token& stop) {
+  void read_before(std::vector<range_part> parts, const stop_token& stop) {
     std::uint64_t sum = 0;
-    for (const remote_part& p : parts) sum += p.where.length;
+    for (const range_part& p : parts) sum += p.where.length;
     read_remote_now(parts, sum, stop);
     before_ = std::move(parts);
   }
   /// This part is read already.
-  void know(remote_part part) { before_.push_back(std::move(part)); }
+  void know(range_part part) { before_.push_back(std::move(part)); }
 
   arrow::MemoryPool& memory() const noexcept { return memory_; }
   /// Whether the system could not read it.
@@ -99,7 +99,7 @@ class counted_file final : public arrow::io::RandomAccessFile {
 
   std::size_t read(std::byte* to, std::size_t size) const {
     const auto at = static_cast<std::uint64_t>(at_);
-    for (const remote_part& p : before_) {
+    for (const range_part& p : before_) {
       if (at < p.where.offset || at + size > p.where.offset + p.where.length) continue;
       std::memcpy(to, p.content.data() + (at - p.where.offset), size);
       return size;
@@ -108,7 +108,7 @@ class counted_file final : public arrow::io::RandomAccessFile {
   }
 
   file_range file_;
-  std::vector<remote_part> before_;
+  std::vector<range_part> before_;
   std::int64_t size_, at_ = 0;
   std::atomic<std::uint64_t>& count_;
   arrow::MemoryPool& memory_;

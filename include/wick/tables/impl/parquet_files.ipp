@@ -37,7 +37,7 @@ struct parquet_files {
       throw error("parquet: .where of column " + shown_name(how.where.column) +
                   " has a min above its max, or NaN; no row would be left");
     }
-    std::vector<remote_part> ends;
+    std::vector<range_part> ends;
     for (std::size_t f = 0; f < opened.size(); ++f) {
       if (opened.on_servers() && f % files_at_once == 0) ends = ends_from(f);
       opened_files::look file = opened.open(f);
@@ -54,9 +54,9 @@ struct parquet_files {
 
   static constexpr std::size_t files_at_once = 256;
   /// Of files on servers: what has the footer of most, of many files at once, for there each waits.
-  std::vector<remote_part> ends_from(std::size_t first) const {
+  std::vector<range_part> ends_from(std::size_t first) const {
     constexpr std::uint64_t enough = std::uint64_t{128} << 10;  // twice what Arrow reads at first
-    std::vector<remote_part> out;
+    std::vector<range_part> out;
     std::vector<file_range> where;
     for (std::size_t f = first; f < std::min(first + files_at_once, opened.size()); ++f) {
       file_range end = opened.paths().at(f);
@@ -123,9 +123,9 @@ struct parquet_files {
   }
 
   void look_into(std::size_t f, const opened_files::look& at, const std::vector<parquet_field>& fields,
-                 std::vector<remote_part>& ends) {
+                 std::vector<range_part>& ends) {
     const auto from = std::make_shared<counted_file>(at.where(), at.size(), bytes_read, memory);
-    for (remote_part& end : ends) {
+    for (range_part& end : ends) {
       if (end.where.remote == at.where().remote) from->know(std::move(end));
     }
     const auto reader = [&] {
@@ -211,8 +211,8 @@ struct parquet_files {
   }
 
   /// Where the wanted columns of a group lie.
-  std::vector<remote_part> parts_of(const row_group& of, const file& in) const {
-    std::vector<remote_part> out;
+  std::vector<range_part> parts_of(const row_group& of, const file& in) const {
+    std::vector<range_part> out;
     const auto about = in.footer->RowGroup(of.number);
     for (const int leaf : in.leaves) {
       const auto chunk = about->ColumnChunk(leaf);
