@@ -19,9 +19,9 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/budget.hpp>
 #include <wick/pipeline/detail/phases.hpp>
+#include <wick/profile/detail/make_report.hpp>
 #include <wick/profile/detail/report_timeline.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
-#include <wick/profile/detail/stall_meter.hpp>
 #include <wick/profile/detail/trace_file.hpp>
 #include <wick/profile/report.hpp>
 #include <wick/profile/trace.hpp>
@@ -67,7 +67,7 @@ class report_recorder {
     if (now >= next_probe_) begin_probe();
   }
   /// Since then the loop, while it waited, ran samples.
-  void helped(std::uint64_t begun_at) noexcept { counted_.helped_ticks += now_ticks() - begun_at; }
+  void helped(std::uint64_t begun_at) noexcept { counted_.totals.helped_ticks += now_ticks() - begun_at; }
   void took_batch() noexcept { ++taken_; }
   /// Whether look() is wanted for the batch that came.
   bool looks() const noexcept { return timeline_.wants_depths(came_) || (trace_ && trace_->follows_batch()); }
@@ -84,18 +84,6 @@ class report_recorder {
   report close(const subject& of, const std::vector<std::string>& names, const failure_log& failures);
 
  private:
-  /// Seconds, and then ticks. `first` is before the first of its figures was read, `last` after the last of
-  /// them. A time reaches from the one's `first` to the other's `last`: so usage never exceeds it.
-  struct usage {
-    double program = 0, workers = 0, io = 0, io_calls = 0;
-    std::uint64_t first = 0, last = 0, time = 0;
-    std::uint64_t own = 0, others = 0, idle_samples = 0, idle_order = 0, idle_loop = 0;
-    std::vector<double> worker_seconds;
-    std::vector<std::uint64_t> worker_ticks;
-
-    void add(const usage& until, const usage& since);
-    void add(const usage& other);
-  };
   /// The counts at the moment of a report.
   struct snapshot {
     std::vector<stage_clocks::sum> clocks;
@@ -106,34 +94,25 @@ class report_recorder {
   /// The counts between two reports, which may have others between them.
   struct period {
     snapshot begin;
-    stall_meter stalls;
-    usage used;
-    std::uint64_t helped_ticks = 0;
-    std::uint64_t step_ticks = 0, step_nanoseconds = 0, step_delay = 0;  // of steps that were probed
-
-    void add(const period& next);
-    void restart(const snapshot& at);
+    loop_totals totals;
   };
-  usage usage_of(const subject& of) const;
+  thread_totals usage_of(const subject& of) const;
+  report_totals totals_of(const subject& of) const;
+  static void add_slowest(const subject& of, report_totals& to);
+  static void add_counts(const period& p, const snapshot& now, std::uint64_t last, report_totals& to);
   /// Rows of one name get numbers. Failures are known by the name: they stand in the first of them.
-  static std::string row_name(const std::vector<std::string>& names, std::size_t i);
+  static std::vector<std::string> row_names(const std::vector<std::string>& names);
   /// An iteration is a wait and the step behind it. What is left of a step behind a report is the next one's.
   void end_step() noexcept {
     if (probes_) end_probe();
     if (!std::exchange(in_step_, false)) return;
     const std::uint64_t now = now_ticks();
-    counted_.stalls.iteration(waited_, now - begun_);
+    counted_.totals.stalls.iteration(waited_, now - begun_);
     timeline_.iteration(begun_, waited_, now - begun_);
     begun_ = now;
   }
   void begin_probe() noexcept;
   void end_probe() noexcept;
-  /// Of `p`, which ends now. `last`: when the last of the figures was read.
-  report report_of(const period& p, const snapshot& now, std::uint64_t last, const subject& of,
-                   const std::vector<std::string>& names);
-  /// `row_of`: of each of the report's stages.
-  static void measure(const period& p, const subject& of, report& r, const std::vector<std::size_t>& row_of,
-                      const std::vector<stage_clocks::sum>& since, double tick);
 
   owned<trace_file> trace_;
   std::string trace_note_;  // of the one that has ended
@@ -154,9 +133,9 @@ class report_recorder {
 
   tick_scale scale_;
   bool taking_ = false;
-  usage since_;      // when taking began or was last reported
-  period counted_;   // since the last report
-  period unjudged_;  // since the last report that had a verdict, without what counted_ has
+  thread_totals since_;  // when taking began or was last reported
+  period counted_;       // since the last report
+  period unjudged_;      // since the last report that had a verdict, without what counted_ has
 };
 
 }  // namespace wick::detail

@@ -29,11 +29,6 @@ void report_recorder::trace(const subject& of, const std::vector<std::string>& n
   trace_ = make_owned<trace_file>(path, options, std::move(what));
 }
 
-std::string report_recorder::row_name(const std::vector<std::string>& names, std::size_t i) {
-  const auto before = std::count(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]);
-  return before == 0 ? names[i] : names[i] + ' ' + std::to_string(before + 1);
-}
-
 void report_recorder::stop_trace() noexcept {
   if (!trace_) return;
   trace_->end();

@@ -130,6 +130,7 @@ class stage_clocks {
   usage ticks() const noexcept;
   /// Of one worker, up to on.workers().
   std::uint64_t ticks_of(std::size_t slot) const noexcept;
+  std::size_t rows() const noexcept { return rows_; }
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
   bool clocks_always_read() const noexcept { return suspend_; }
 

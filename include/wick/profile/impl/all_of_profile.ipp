@@ -7,6 +7,7 @@
 #include <wick/profile/impl/hang_scene.ipp>
 #include <wick/profile/impl/hang_watch.ipp>
 #include <wick/profile/impl/load_model.ipp>
+#include <wick/profile/impl/make_report.ipp>
 #include <wick/profile/impl/progress_line.ipp>
 #include <wick/profile/impl/report.ipp>
 #include <wick/profile/impl/report_formats.ipp>
