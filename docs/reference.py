@@ -477,7 +477,7 @@ class Writer:
         result = self.result(m)
         if result and self.kind_of(result):  # shown as a source or a stage
             private.remove(result)
-        if not all(t.endswith("_options") or t in ("environment", "error_rule") for t in private):
+        if not all(t.endswith("_options") for t in private):
             return False
         if m.name == d.name:  # a constructor
             inner = m.declared[m.declared.index("(") :]
@@ -497,7 +497,7 @@ class Writer:
             elif d.kind == "class":
                 for m in d.within:
                     if m.public and m.kind == "function" and self.of_use(d, m):
-                        which = r"\w+" if m.declared.startswith("virtual") else r"\w+_options|environment"
+                        which = r"\w+" if m.declared.startswith("virtual") else r"\w+_options"
                         todo += re.findall(r"detail::(" + which + r")\b|std::vector<detail::(\w+)>", m.declared)
                     elif m.public and m.kind == "variable":
                         told = {self.result(f) for fs in self.house.public.values() for f in fs if f.kind == "function"}

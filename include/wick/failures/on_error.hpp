@@ -39,24 +39,6 @@ constexpr std::string_view outcome_of(error_action a) noexcept {
   return outcomes[static_cast<std::size_t>(a)];
 }
 
-/// How often a failing sample is tried again, and what is done when that doesn't help: on_error::fail,
-/// on_error::skip, on_error::replace, on_error::retry(…), or `retry(3).then(skip)`.
-struct error_rule {
-  unsigned retries = 0;                     ///< how often a failing sample is tried again
-  std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
-  /// Not set: what is done about other stages, and where that says nothing either: fail.
-  std::optional<error_action> action;
-
-  /// What is done when the last retry has failed.
-  constexpr error_rule then(const error_rule& last) const noexcept {
-    error_rule out = *this;
-    out.action = last.action;
-    return out;
-  }
-};
-/// What `rule` waits before retry `number`, from 1.
-std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t number) noexcept;
-
 }  // namespace detail
 
 /// Limits, and details of skip and replace. What is beyond a limit makes taking the batch throw
@@ -88,18 +70,34 @@ struct error_options {
 /// every rule: samples of different shapes, and a batch stage that throws.
 class on_error {
  public:
+  /// How often a failing sample is tried again, and what is done when that doesn't help: on_error::fail,
+  /// on_error::skip, on_error::replace, on_error::retry(…), or `retry(3).then(skip)`.
+  struct rule {
+    unsigned retries = 0;                     ///< how often a failing sample is tried again
+    std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
+    /// Not set: what is done about other stages, and where that says nothing either: fail.
+    std::optional<error_action> action;
+
+    /// What is done when the last retry has failed.
+    constexpr rule then(const rule& last) const noexcept {
+      rule out = *this;
+      out.action = last.action;
+      return out;
+    }
+  };
+
   /// The sample's batch fails: taking it throws wick::sample_error. The default.
-  static constexpr detail::error_rule fail{0, {}, error_action::fail};
+  static constexpr rule fail{0, {}, error_action::fail};
   /// The sample is left out: its batch is shorter, and may be empty.
-  static constexpr detail::error_rule skip{0, {}, error_action::skip};
+  static constexpr rule skip{0, {}, error_action::skip};
   /// Another sample of the epoch takes its place; seed, epoch and position say which.
-  static constexpr detail::error_rule replace{0, {}, error_action::replace};
+  static constexpr rule replace{0, {}, error_action::replace};
   /// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
   /// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before
   /// the second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends.
   /// `retry(3).then(skip)` says what is done when the last one fails; else the rule for other stages does.
   /// \throws wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
-  static detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {});
+  static rule retry(unsigned times, std::chrono::duration<double> backoff = {});
 
   /// fail, for all stages.
   on_error() = default;
@@ -107,16 +105,16 @@ class on_error {
   /// `.on_error = {wick::on_error::skip, {.rate = 0.01}}`. \throws wick::error when rate is not in [0, 1], or
   /// substitutes is 0
   on_error(  // NOLINT(google-explicit-constructor)
-      const detail::error_rule& for_all, error_options options = {});
+      const rule& for_all, error_options options = {});
   /// Another rule for one stage, by its name in errors and in the report. Work that decode() defers and that
   /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
-  on_error& at(std::string stage, const detail::error_rule& rule) &;
-  on_error&& at(std::string stage, const detail::error_rule& rule) &&;
+  on_error& at(std::string stage, const rule& what) &;
+  on_error&& at(std::string stage, const rule& what) &&;
 
   /// For the loader: the limits, and details of skip and replace.
   const error_options& options() const noexcept { return options_; }
   /// For the loader: the rule for failures of this stage, with an action.
-  detail::error_rule rule_for(std::string_view stage) const noexcept;
+  rule rule_for(std::string_view stage) const noexcept;
   /// For the loader: nothing is ever done but to fail the batch.
   bool only_fails() const noexcept;
   /// For the loader: whether this is done about the failures of any stage.
@@ -125,9 +123,9 @@ class on_error {
   std::vector<std::string_view> stages() const;
 
  private:
-  detail::error_rule for_all_ = fail;
+  rule for_all_ = fail;
   error_options options_;
-  std::vector<std::pair<std::string, detail::error_rule>> stages_;
+  std::vector<std::pair<std::string, rule>> stages_;
 };
 
 /// More samples failed than error_options allows; thrown in place of the batch in which that happened. A
@@ -136,5 +134,12 @@ class too_many_errors : public error {
  public:
   using error::error;
 };
+
+namespace detail {
+
+/// The wait before retry `number`, from 1.
+std::chrono::duration<double> pause_before(const on_error::rule& by, std::size_t number) noexcept;
+
+}  // namespace detail
 
 }  // namespace wick

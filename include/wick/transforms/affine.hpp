@@ -189,7 +189,8 @@ detail::affine_stage affine(const affine_options& options);
 detail::rotate_stage rotate(double degrees, const rotate_options& options = {});
 /// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
 /// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
-detail::perspective_stage perspective(const detail::corners& from, const detail::corners& to,
+detail::perspective_stage perspective(const std::array<std::array<double, 2>, 4>& from,
+                                      const std::array<std::array<double, 2>, 4>& to,
                                       const perspective_options& options = {});
 /// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
 /// torchvision.transforms.v2.RandomRotation.

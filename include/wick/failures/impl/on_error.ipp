@@ -10,8 +10,7 @@
 
 namespace wick::inline v0_1 {
 
-on_error::on_error(const detail::error_rule& for_all, error_options options)
-    : for_all_(for_all), options_(options) {
+on_error::on_error(const rule& for_all, error_options options) : for_all_(for_all), options_(options) {
   if (!(options.rate >= 0 && options.rate <= 1)) {
     throw error("on_error: a rate of " + std::to_string(options.rate) +
                 "; wanted is a share of the samples, 0 to 1");
@@ -23,33 +22,33 @@ on_error::on_error(const detail::error_rule& for_all, error_options options)
   }
 }
 
-on_error& on_error::at(std::string stage, const detail::error_rule& rule) & {
+on_error& on_error::at(std::string stage, const rule& what) & {
   for (auto& [name, old] : stages_) {
     if (name == stage) {
-      old = rule;
+      old = what;
       return *this;
     }
   }
-  stages_.emplace_back(std::move(stage), rule);
+  stages_.emplace_back(std::move(stage), what);
   return *this;
 }
 
-on_error&& on_error::at(std::string stage, const detail::error_rule& rule) && {
-  at(std::move(stage), rule);
+on_error&& on_error::at(std::string stage, const rule& what) && {
+  at(std::move(stage), what);
   return std::move(*this);
 }
 
-detail::error_rule on_error::rule_for(std::string_view stage) const noexcept {
-  detail::error_rule rule = for_all_;
+on_error::rule on_error::rule_for(std::string_view stage) const noexcept {
+  rule out = for_all_;
   for (const auto& [name, own] : stages_) {
-    if (name == stage) rule = own;
+    if (name == stage) out = own;
   }
-  if (!rule.action) rule.action = for_all_.action.value_or(error_action::fail);
-  return rule;
+  if (!out.action) out.action = for_all_.action.value_or(error_action::fail);
+  return out;
 }
 
 bool on_error::only_fails() const noexcept {
-  const auto fails = [&](const detail::error_rule& r) {
+  const auto fails = [&](const rule& r) {
     return r.retries == 0 && r.action.value_or(error_action::fail) == error_action::fail;
   };
   return fails(for_all_) && std::all_of(stages_.begin(), stages_.end(), [&](const auto& s) {
@@ -68,11 +67,11 @@ std::vector<std::string_view> on_error::stages() const {
   return out;
 }
 
-std::chrono::duration<double> detail::pause_before(const error_rule& rule, std::size_t number) noexcept {
-  return rule.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
+std::chrono::duration<double> detail::pause_before(const on_error::rule& by, std::size_t number) noexcept {
+  return by.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
 }
 
-detail::error_rule on_error::retry(unsigned times, std::chrono::duration<double> backoff) {
+on_error::rule on_error::retry(unsigned times, std::chrono::duration<double> backoff) {
   if (times == 0)
     throw error("on_error::retry(0): a retry is at least one more try; leave it out to have none");
   if (times > 1000) {

@@ -48,7 +48,7 @@ namespace {
 constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
 constexpr std::uint32_t most_in_turn = 100;          // that fail, go well and fail again without an end
 
-error_rule rule_for(const run_settings& s, const failure& f) { return s.policy.rule_for(s.stage_of(f)); }
+on_error::rule rule_for(const run_settings& s, const failure& f) { return s.policy.rule_for(s.stage_of(f)); }
 
 /// Runs a sample once. What went wrong is in `f` afterwards.
 task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
@@ -79,7 +79,7 @@ task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
 task<bool> try_again(pipeline_run* run, batch_job* j, context* c, failure* f) {
   if (f->tries == 0) co_return false;  // on the quarantine list
   for (;;) {
-    const error_rule rule = f->dropped ? error_rule{} : rule_for(run->settings, *f);
+    const on_error::rule rule = f->dropped ? on_error::rule{} : rule_for(run->settings, *f);
     if (f->dropped || f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed))
       co_return false;
     bool stopped = false;
