@@ -23,13 +23,13 @@ def fail(text):
 
 
 def flags_of(root):
-    """Compiler and flags of the README's program, as CMake has them."""
+    """Compiler and flags of the tutorial's last program, as CMake has them."""
     build = root / "build" / "compile_time"
     command = ["cmake", "--preset", "default", "-S", root, "-B", build, "-DWICK_BUILD_TESTS=OFF", "-DCMAKE_CXX_COMPILER_LAUNCHER="]
     if subprocess.run(command, cwd=root, stdout=subprocess.DEVNULL, check=False).returncode != 0:
         fail("CMake failed; run cmake --preset default")
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-        if entry["file"].endswith("examples/00_readme.cpp"):
+        if entry["file"].endswith("examples/00_pictures.cpp"):
             words = entry.get("arguments") or entry["command"].split()
             kept, skip = [], False
             for word in words[1:]:
@@ -41,7 +41,7 @@ def flags_of(root):
                     continue
                 kept.append(word)
             return words[0], kept
-    fail("CMake has no examples/00_readme.cpp: LibTorch is missing")
+    fail("CMake has no examples/00_pictures.cpp: LibTorch is missing")
 
 
 def compile_once(command):
@@ -74,7 +74,7 @@ def main():
             source.write_text(text, encoding="utf-8")
             commands[name] = [compiler, *flags, "-O0", "-fsyntax-only", source]
         out = Path(folder) / "out.o"
-        commands["program"] = [compiler, *flags, "-O2", "-c", root / "examples/00_readme.cpp", "-o", out]
+        commands["program"] = [compiler, *flags, "-O2", "-c", root / "examples/00_pictures.cpp", "-o", out]
         one = root / "bench/compile_time/program/one_loader.cpp"
         commands["one_loader"] = [compiler, *flags, "-O2", "-c", one, "-o", Path(folder) / "one.o"]
         commands["two_loaders"] = [compiler, *flags, "-O2", "-DTWO", "-c", one, "-o", Path(folder) / "two.o"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The guides show code that is compiled: each block of C++ in them and in the tutorial is in the program that is named.
+"""The guides show code that is compiled: each block of C++ in them and in the tutorial is in a program that it names.
 
 check.py ROOT
 """
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 BLOCK = re.compile(r"^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PROGRAM = re.compile(r"^The program of this guide is \[([^\]]+)\]\(([^)]+)\)", re.MULTILINE)
+PROGRAM = re.compile(r"^The program of this (?:guide|part) is \[([^\]]+)\]\(([^)]+)\)", re.MULTILINE)
 
 
 def without_blanks(text: str) -> str:
@@ -24,19 +24,21 @@ def main() -> int:
     for guide in guides:
         text = guide.read_text(encoding="utf-8")
         name = guide.relative_to(root)
-        named = PROGRAM.search(text)
-        if named is None:
+        named = PROGRAM.findall(text)
+        if not named:
             faults.append(f"{name}: names no program; write \"The program of this guide is [PATH](LINK).\"")
             continue
-        program = (guide.parent / named[2]).resolve()
-        if not program.is_file() or program != (root / named[1]).resolve():
-            faults.append(f"{name}: {named[1]} is not there, or the link leads elsewhere")
-            continue
-        code = without_blanks(program.read_text(encoding="utf-8"))
+        code = ""
+        for path, link in named:
+            program = (guide.parent / link).resolve()
+            if program.is_file() and program == (root / path).resolve():
+                code += without_blanks(program.read_text(encoding="utf-8"))
+            else:
+                faults.append(f"{name}: {path} is not there, or the link leads elsewhere")
         for block in BLOCK.findall(text):
             blocks += 1
             if without_blanks(block) not in code:
-                faults.append(f"{name}: not in {named[1]}:\n{block}")
+                faults.append(f"{name}: in none of its programs:\n{block}")
     for fault in faults:
         print(fault)
     print(f"{len(guides)} guides, {blocks} blocks, {len(faults)} faults")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# wick's packages, each installed where nothing of wick is, and README's program built against it.
+# wick's packages, each installed where nothing of wick is, and the tutorial's last program built against it.
 #
 #   bash tests/packages/run.sh [debian] [conan] [vcpkg]
 #
@@ -17,11 +17,11 @@ source tests/support/red_and_blue.sh
 here=$wick_root/build/packages
 mkdir -p "$here"
 
-try_readme() {  # try_readme COMMAND…: trains README's program, which the command runs, on a few pictures
+try_program() {  # try_program COMMAND…: trains the tutorial's last program, which the command runs, on a few pictures
   rm -rf "$here/pictures"
   red_and_blue "$here/pictures" 40
-  "$@" "$here/pictures" >"$here/readme.log"
-  grep -q '^epoch 5: loss' "$here/readme.log" || wick_die "README's program printed: $(cat "$here/readme.log")"
+  "$@" "$here/pictures" >"$here/program.log"
+  grep -q '^epoch 5: loss' "$here/program.log" || wick_die "the tutorial's last program printed: $(cat "$here/program.log")"
 }
 
 in_root() {  # all mounts are this command's own, and are gone when it ends
@@ -43,11 +43,11 @@ test_debian() {
   wick_step debootstrap unshare --mount --propagation private debootstrap --variant=minbase "$release" "$here/root" "$mirror"
   cp "$here"/libwick-dev_*.deb "$here/root/wick.deb"
   mkdir "$here/root/program"
-  cp examples/00_readme.cpp "$here/root/program/main.cpp"
+  cp examples/00_pictures.cpp "$here/root/program/main.cpp"
   cp tests/packages/CMakeLists.txt "$here/root/program"
   wick_step deb-install in_root apt-get install -y --no-install-recommends /wick.deb g++ cmake make
   wick_step deb-consumer in_root sh -c 'cmake -S /program -B /program/build -D CMAKE_BUILD_TYPE=Release && cmake --build /program/build'
-  try_readme readme_in_root
+  try_program readme_in_root
   in_root sh -c 'wick-audit --help >/dev/null && wick-index --help >/dev/null' || wick_die "packages: debian: a tool does not start"
   rm -rf --one-file-system "$here/root"
 }
@@ -65,9 +65,9 @@ test_conan() {
   cp -r conanfile.py CMakeLists.txt LICENSE cmake include tools "$here/conan-recipe"
   cp -r tests/packages/conan "$here/conan-recipe/test_package"
   cp tests/packages/CMakeLists.txt "$here/conan-recipe/test_package"
-  cp examples/00_readme.cpp "$here/conan-recipe/test_package/main.cpp"
+  cp examples/00_pictures.cpp "$here/conan-recipe/test_package/main.cpp"
   wick_step conan-create build/conan-venv/bin/conan create "$here/conan-recipe" -s compiler.cppstd=20
-  try_readme readme_of_conan
+  try_program readme_of_conan
 }
 readme_of_conan() { "$(find "$here/conan-recipe/test_package" -name readme -type f -perm -u+x | head -n 1)" "$@"; }
 
@@ -100,13 +100,13 @@ test_vcpkg() {
   vcpkg_port wick "$wick_root/ports/wick" 'core;torch;libjpeg-turbo;libdeflate'
   [[ -e $here/vcpkg/installed/x64-linux/share/wick/copyright ]] || wick_die "packages: vcpkg: the port installs no license"
   mkdir "$here/vcpkg/program"
-  cp examples/00_readme.cpp "$here/vcpkg/program/main.cpp"
+  cp examples/00_pictures.cpp "$here/vcpkg/program/main.cpp"
   cp tests/packages/CMakeLists.txt "$here/vcpkg/program"
   wick_step vcpkg-configure cmake -S "$here/vcpkg/program" -B "$here/vcpkg/build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D VCPKG_MANIFEST_MODE=OFF \
     -D CMAKE_TOOLCHAIN_FILE="$vcpkg/scripts/buildsystems/vcpkg.cmake" -D VCPKG_INSTALLED_DIR="$here/vcpkg/installed" -D VCPKG_TARGET_TRIPLET=x64-linux
   wick_step vcpkg-consumer cmake --build "$here/vcpkg/build"
   grep -q "^wick_DIR:PATH=$here/vcpkg/installed" "$here/vcpkg/build/CMakeCache.txt" || wick_die "packages: vcpkg: another wick was found"
-  try_readme "$here/vcpkg/build/readme"
+  try_program "$here/vcpkg/build/readme"
 }
 
 [[ ${1:-} != -h && ${1:-} != --help ]] || { wick_usage "${BASH_SOURCE[0]}" && exit; }

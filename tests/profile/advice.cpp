@@ -155,7 +155,8 @@ TEST_CASE("rates of millions are written out, and those of slow samples to a hun
 }
 
 TEST_CASE("a bottleneck that gives next to nothing when it is removed is none, however the work is spread") {
-  // The README's program on small pictures: one stage has nearly all of the work, the loop waits for 1.4 %.
+  // examples/00_pictures.cpp on small pictures: one stage has nearly all of the work, the loop waits for 1.4
+  // %.
   for (const double work : {20e-6, 50e-6, 100e-6, 200e-6, 300e-6}) {
     for (const double step : {1e-3, 2e-3, 4e-3, 8e-3}) {
       made m;

@@ -1,4 +1,4 @@
-// 00: the program of the README. A test compares the two.
+// 00: the program of the tutorial's last part. A test compares the two.
 #include <exception>
 #include <iostream>
 

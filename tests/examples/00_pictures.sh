@@ -1,8 +1,8 @@
-# The README's program is this one: it says what it wants, and learns red from blue.
+# The last program of the tutorial is this one: it says what it wants, and learns red from blue.
 program=$1 scratch=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
-code=$(sed '1d' "$root/examples/00_readme.cpp")
-[[ $(<"$root/README.md") == *"$code"* ]] || { echo "README.md does not show examples/00_readme.cpp"; exit 1; }
+code=$(sed '1d' "$root/examples/00_pictures.cpp")
+[[ $(<"$root/docs/tutorial.md") == *"$code"* ]] || { echo "docs/tutorial.md does not show examples/00_pictures.cpp"; exit 1; }
 
 if "$program" 2>"$scratch/message"; then echo "ran without a folder"; exit 1; fi
 grep -q '^usage: train FOLDER' "$scratch/message"
