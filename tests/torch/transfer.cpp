@@ -142,6 +142,27 @@ TEST_CASE("batches come to the device in order, with the bytes, shapes and strid
   REQUIRE(fake::finish_all());
 }
 
+TEST_CASE("a batch stage that suspends may stand before transfer()") {
+  const auto slow = [](batch_type batch, wick::context& c) -> wick::task<batch_type> {
+    auto waiting = c.run_blocking([] {});
+    co_await waiting;
+    co_return std::move(batch);
+  };
+  for (const std::size_t workers : {1, 3}) {
+    wick::loader loader(rows(103) | wick::batch(10) | slow | wick::transfer(fake::device(1)),
+                        {.workers = workers});
+    std::int64_t first = 0;
+    for (auto& batch : loader.epoch(0)) {
+      CHECK(batch.data.device() == fake::device(1));
+      REQUIRE(fake::finish_all());
+      CHECK(are_rows(batch, first));
+      first += batch.data.size(0);
+    }
+    CHECK(first == 103);
+  }
+  REQUIRE(fake::finish_all());
+}
+
 TEST_CASE("no thread waits for slow copies: five batches are handed out while the device has not begun") {
   wick::loader loader(rows(1000) | wick::batch(10) | wick::pin() | wick::transfer(fake::device()),
                       {.workers = 2, .prefetch = 3});
