@@ -4,9 +4,11 @@
 
 #include <tuple>
 
+#include <wick/ext/stage.hpp>
+
 namespace wick::inline v0_1::detail {
 
-/// A stage says so by a member of that name.
+/// A stage says so by a member of that name, which its traits announce.
 template <class Stage>
 bool feeds_device(const Stage& s) noexcept {
   if constexpr (traits_of<Stage>.has_feeds_device)

@@ -29,12 +29,12 @@ projection projection::operator*(const projection& after) const noexcept {
 }
 
 projection projection::inverse() const noexcept {
-  const auto minor = [this](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
+  const auto cofactor = [this](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
     return m[a] * m[d] - m[b] * m[c];
   };
-  projection out{{minor(4, 5, 7, 8), minor(2, 1, 8, 7), minor(1, 2, 4, 5), minor(5, 3, 8, 6),
-                  minor(0, 2, 6, 8), minor(2, 0, 5, 3), minor(3, 4, 6, 7), minor(1, 0, 7, 6),
-                  minor(0, 1, 3, 4)}};
+  projection out{{cofactor(4, 5, 7, 8), cofactor(2, 1, 8, 7), cofactor(1, 2, 4, 5), cofactor(5, 3, 8, 6),
+                  cofactor(0, 2, 6, 8), cofactor(2, 0, 5, 3), cofactor(3, 4, 6, 7), cofactor(1, 0, 7, 6),
+                  cofactor(0, 1, 3, 4)}};
   const double determinant = m[0] * out.m[0] + m[1] * out.m[3] + m[2] * out.m[6];
   for (double& v : out.m) v /= determinant;
   return out;
