@@ -34,22 +34,22 @@ struct executor_options {
 /// workers come round now and then instead of being woken. A worker must not block: a job that waits suspends
 /// (see context::run_blocking, sleep_for).
 ///
-/// post and schedule: any thread. Writes before post are visible to the job. One worker takes the jobs from
-/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and
+/// schedule: any thread. Writes before it are visible to the coroutine that continues. One worker takes jobs
+/// from outside in their order, and its own in theirs as long as they fit in its queue; between the two, and
 /// between workers, there is no order.
 ///
-/// The destructor runs the queued jobs, the jobs that those post, and the calls that io() has under way. It
-/// wakes sleeping coroutines (sleep_for) with wick::cancelled; a blocking call that begins later is refused
-/// with an exception. Loaders and scopes that use the executor must be gone before, and calls of post from
-/// other threads must have returned. Not on a worker. It is neither copied nor moved: workers point into it.
+/// The destructor runs the queued jobs, and the blocking calls that are under way. It wakes sleeping
+/// coroutines (sleep_for) with wick::cancelled; a blocking call that begins later is refused with an
+/// exception. Loaders that use the executor must be gone before. Not on a worker. It is neither copied nor
+/// moved: workers point into it.
 ///
 /// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself
 /// (SIGSEGV, SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM
 /// or SIGCHLD is started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
 ///
 /// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end
-/// of the program. In a forked child its threads don't exist: there post throws std::logic_error instead of
-/// waiting without an end, and the destructor leaves all as it is.
+/// of the program. In a forked child its threads don't exist: there schedule() throws std::logic_error
+/// instead of waiting without an end, and the destructor leaves all as it is.
 class executor : public detail::worker_pool {
  public:
   /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker
