@@ -6,6 +6,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <sched.h>
 #include <string>
 #include <thread>
@@ -571,6 +572,32 @@ TEST_CASE("what a cache, a callable, or a coroutine decodes is the time of decod
   check([&](int) { return decoded | wick::map("same", same) | batch; }, "same");
   const auto later = [](wick::image p) -> wick::task<wick::image> { co_return std::move(p); };
   check([&](int) { return decoded | wick::map("later", later) | batch; }, "later");
+}
+
+TEST_CASE("what an awaiter does when it resumes is the time of its stage, whether it waited or not") {
+  struct works_at_the_end {
+    wick::task<void> waits;
+    std::optional<wick::task<void>::awaiter> waiting;
+    cell c;
+    bool await_ready() const noexcept { return c.target % 2 == 0; }
+    bool await_suspend(std::coroutine_handle<> waiter) {
+      waiting.emplace(waits.operator co_await());
+      return waiting->await_suspend(waiter);
+    }
+    cell await_resume() {
+      const auto used = [] { return wick::detail::usage_of_this_thread().nanoseconds; };
+      for (const std::uint64_t until = used() + 1'000'000; used() < until;) {
+      }
+      return c;
+    }
+  };
+  const auto stage = [](cell c, wick::context& context) {
+    return works_at_the_end{context.run_blocking([] {}), {}, c};
+  };
+  const auto [r, rows] =
+      over_epoch(wick::from(numbers{100}) | wick::map("joins", stage) | wick::array_batch(10));
+  INFO(r.to_string());
+  CHECK(stage_of(r, "joins").processor > 0.09);
 }
 
 TEST_CASE(

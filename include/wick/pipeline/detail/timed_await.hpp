@@ -21,10 +21,10 @@ namespace wick::inline v0_1::detail {
 
 template <class A>
 decltype(auto) awaiter_in(A& a) {
-  if constexpr (awaiter<A>)
-    return (a);
-  else
+  if constexpr (has_member_co_await<A> || has_free_co_await<A>)
     return awaiter_of(std::move(a));
+  else
+    return (a);
 }
 /// What an awaiter gives, as a value that can be kept.
 template <class A>
@@ -86,8 +86,12 @@ class timed_await {
     return suspends;
   }
 
+  /// Its own work is the stage's, too.
   auto await_resume() {
-    ended_ = now_ticks();
+    struct at_end {
+      std::uint64_t& to;
+      ~at_end() { to = now_ticks(); }
+    } const note{ended_};
     return resumed(inner_);
   }
 
