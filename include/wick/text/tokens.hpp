@@ -9,6 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -219,9 +220,10 @@ struct read_shape<token_window> {
     if (parts.size() == 1) return where.span.pair(std::move(parts[0].content), where.from->format());
     bytes whole(where.span.count * where.from->format().size);
     std::size_t done = 0;
-    for (const range_part& part : parts) {
-      std::memcpy(whole.data() + done, part.content.data(), part.content.size());
-      done += part.content.size();
+    for (range_part& part : parts) {
+      const bytes some = std::move(part.content);  // gone when it is copied
+      std::memcpy(whole.data() + done, some.data(), some.size());
+      done += some.size();
     }
     return where.span.pair(std::move(whole), where.from->format());
   }

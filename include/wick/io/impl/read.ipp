@@ -177,11 +177,15 @@ bool range_reads::try_cached(std::span<range_part> parts) {
   check_size(total, options_);
   if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
   reserved_ = total;
+  bool all = true;
   for (range_part& p : parts) {
     p.content = bytes(static_cast<std::size_t>(p.length));
-    if (!reader.read(p.where, p.content.data(), p.content.size())) return false;
+    all = all && reader.read(p.where, p.content.data(), p.content.size());
+    if (!all) break;
   }
-  return reader.unchanged();
+  if (all && reader.unchanged()) return true;
+  for (range_part& p : parts) p.content = {};  // the I/O threads make room of their own
+  return false;
 }
 
 void fail_part(std::string_view name, const error& why) {
