@@ -8,17 +8,12 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/owned.hpp>
-#include <wick/batch/epoch_fingerprint.hpp>
-#include <wick/failures/failure_log.hpp>
 #include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/epoch_range.hpp>
 #include <wick/loader/detail/loader_of.hpp>
@@ -29,8 +24,6 @@
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/profile/report.hpp>
-#include <wick/profile/trace.hpp>
 
 namespace wick::inline v0_1 {
 

@@ -3,8 +3,10 @@
 /// or its batch fails.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
+#include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/failures/detail/failed_sample.hpp>
 #include <wick/loader/detail/batch_job.hpp>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,7 +17,6 @@
 #include <vector>
 
 #include <wick/async/executor.hpp>
-#include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/owned.hpp>
