@@ -12,7 +12,7 @@
 namespace wick::inline v0_1::detail {
 
 /// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of
-/// the share over all iterations since the last reset (in bins of 0.1 %), and how long waiting, iterations
+/// the share over all iterations so far (in bins of 0.1 %), and how long waiting, iterations
 /// and what is between took. One thread.
 class stall_meter {
  public:
@@ -41,7 +41,6 @@ class stall_meter {
   /// don't move it.
   double median() const noexcept;
   void add(const stall_meter& other) noexcept;
-  void reset() noexcept;
 
  private:
   static constexpr std::size_t bins = 1000;

@@ -25,10 +25,4 @@ void stall_meter::add(const stall_meter& other) noexcept {
   steps_.add(other.steps_);
 }
 
-void stall_meter::reset() noexcept {
-  bins_ = {};
-  count_ = waited_ = total_ = 0;
-  for (durations* d : {&waits_, &iterations_, &steps_}) d->clear();
-}
-
 }  // namespace wick::detail
