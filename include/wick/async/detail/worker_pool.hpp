@@ -33,7 +33,6 @@ class worker_pool {
   explicit worker_pool(const executor_options& options);
   worker_pool(const worker_pool&) = delete;
   worker_pool& operator=(const worker_pool&) = delete;
-  ~worker_pool();
 
   /// How many there are; a helping training loop is not among them.
   std::size_t workers() const noexcept { return queues_.workers(); }
@@ -54,8 +53,9 @@ class worker_pool {
   /// Wakes coroutines at a given time; see sleep_for.
   timer_queue& timers() noexcept { return timers_; }
 
-  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and
-  /// is run exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
+  /// Queues a job. Any thread; writes before it are visible to the job. From a worker it goes to the worker's
+  /// own queue. The job must live until it has run, and is run exactly once; it must not throw. \throws
+  /// std::logic_error in a forked child, nothing elsewhere
   void post(job* j);
 
   /// True in a forked child, where no thread would run a job.
@@ -163,6 +163,11 @@ class worker_pool {
   std::size_t worker_at(const activity* of) const noexcept;
   /// For messages: the system's number of a worker's thread; 0 where that isn't known.
   int thread_of(std::size_t worker) const noexcept;
+
+ protected:
+  /// Runs the queued jobs, the jobs that those post, and the calls that io() has under way. Calls of post()
+  /// from other threads must have returned, and scopes must be gone.
+  ~worker_pool();
 
  private:
   static constexpr std::size_t max_helpers = 8;

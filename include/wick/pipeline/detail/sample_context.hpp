@@ -115,6 +115,8 @@ class sample_context {
   }
 
  protected:
+  ~sample_context() = default;
+
   place where_;
   std::uint64_t origin_ = 0;
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
