@@ -276,7 +276,7 @@ def main() -> int:
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told)]
     decisions = sorted((root / "docs" / "decisions").glob("*.md"))
-    for page in [root / "docs" / "architecture.md", root / "docs" / "testing.md", *decisions]:
+    for page in [root / "HACKING.md", root / "docs" / "architecture.md", root / "docs" / "testing.md", *decisions]:
         name = page.relative_to(root).as_posix()
         faults += [f"{name}: {fault}" for fault in missing_headers(page.read_text(encoding="utf-8"), headers)]
         if page in decisions and f"(decisions/{page.name})" not in told:
