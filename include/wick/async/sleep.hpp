@@ -21,7 +21,7 @@ namespace detail {
 class [[nodiscard]] sleep_awaiter : job, timer {
  public:
   sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
-  /// Before it is awaited: it may be handed to when_any.
+  /// Before it is awaited: it may be handed to when_all.
   sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
   sleep_awaiter& operator=(sleep_awaiter&&) = delete;
 
@@ -73,7 +73,7 @@ class [[nodiscard]] sleep_awaiter : job, timer {
 };
 
 /// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
-/// passed. `c` is the stage's context, a scope, or {executor, token}. \throws wick::cancelled promptly when a
+/// passed. `c` is the stage's context, or {executor, token}. \throws wick::cancelled promptly when a
 /// stop is requested, or the executor is being destroyed
 inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
 

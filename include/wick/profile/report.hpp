@@ -21,7 +21,7 @@ struct report : detail::report_load {
     double io_thread = 0;  ///< until an I/O thread was free
     double io_call = 0;    ///< for a call on an I/O thread, a server, or what another sample reads
     double memory = 0;     ///< for room in loader_options::memory
-    double lock = 0;       ///< for an async_semaphore or channel
+    double lock = 0;       ///< for an async_semaphore
     double time = 0;       ///< in sleep_for
     double worker = 0;     ///< until a worker was free to continue
     double other = 0;      ///< for something that is not wick's

@@ -89,7 +89,7 @@ template <class Owner, class Derived>
 class line_awaiter : public waiter {
  public:
   line_awaiter(Owner& owner, environment e) noexcept : waiter(e), owner_(&owner) {}
-  /// Before it is awaited: an awaiter may be handed to when_any. The callback and the links stay behind.
+  /// Before it is awaited: an awaiter may be handed to when_all. The callback and the links stay behind.
   line_awaiter(line_awaiter&& other) noexcept : waiter(other.env), owner_(other.owner_) {}
   line_awaiter& operator=(line_awaiter&&) = delete;
 

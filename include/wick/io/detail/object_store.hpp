@@ -141,7 +141,7 @@ std::shared_ptr<object_store> store_of(std::string_view url, std::string_view wh
 struct range_part {
   file_range where;
   bytes content = {};
-  std::uint64_t length = 0;
+  std::uint64_t length = 0;  ///< of a local file, once measured
 };
 
 /// Reads all parts, neighbors in an object by one request. Waits for memory first, then for the store.

@@ -24,7 +24,7 @@ enum class bound : std::uint8_t {
   blocking,   ///< the workers, by a stage that holds them without a processor
   reads,      ///< calls on I/O threads
   memory,     ///< loader_options::memory
-  lock,       ///< an async_semaphore or channel
+  lock,       ///< an async_semaphore
   waits,      ///< what samples wait for that is not wick's, or sleep_for
   slow_ones,  ///< a few samples that take long
   prefetch,   ///< too few batches ahead
