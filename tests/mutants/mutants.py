@@ -366,4 +366,5 @@ def main():
         sys.exit("mutants: not found: " + "; ".join(missed))
 
 
-main()
+if __name__ == "__main__":
+    main()
