@@ -1,4 +1,5 @@
-// What coroutines wait in: mutexes, semaphores, timers; with stops that come at any moment.
+// What coroutines wait in: semaphores, one of them of one permit, and timers; with stops that come at any
+// moment.
 #include <atomic>
 #include <chrono>
 #include <cstddef>

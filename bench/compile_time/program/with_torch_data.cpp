@@ -1,4 +1,4 @@
-// The program of the README with torch::data in place of wick: a data set of one's own that decodes by
+// examples/00_pictures.cpp with torch::data in place of wick: a data set of one's own that decodes by
 // stb_image.
 #include <cstdint>
 #include <exception>
