@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "faults.hpp"
 #include "spared.hpp"
@@ -136,6 +137,31 @@ void several_at_once() {
   for (std::size_t i = 0; i < 4; ++i) expect(w.jobs[i].ran == 1, "a job was lost");
 }
 
+/// The queues are destroyed as soon as the jobs have run and the workers have ended, by a thread that knows
+/// nothing of those that have posted them.
+void gone_after_the_last_job(std::size_t workers, std::size_t posters) {
+  auto w = std::make_unique<world>(workers, 1, never);
+  std::array<flag, 2> ran, ended;
+  for (std::size_t n = 0; n < workers; ++n) {
+    spawn([&, n] {
+      w->work(n);
+      ended[n].set();
+    });
+  }
+  for (std::size_t i = 0; i < posters; ++i) {
+    w->jobs[i].sets = &ran[i];
+    spawn([of = w.get(), i] { of->post(of->jobs[i]); });
+  }
+  spawn([&] {
+    for (std::size_t i = 0; i < posters; ++i) ran[i].wait();
+    w->q.stop();
+    for (std::size_t n = 0; n < workers; ++n) ended[n].wait();
+    w->q.wait_for_posters();
+    w.reset();
+  });
+  join();
+}
+
 const scenarios all{[] { until_stopped(1, 1, 1, true); },
                     [] { until_stopped(2, 1, 1, false); },
                     [] { one_by_one(1, 1); },
@@ -144,6 +170,7 @@ const scenarios all{[] { until_stopped(1, 1, 1, true); },
                     from_worker,
                     from_worker_with_naps,
                     several_at_once,
+                    [] { gone_after_the_last_job(2, 2); },
                     [] { until_stopped(2, 2, 2, true, 0); }};
 
 }  // namespace
@@ -190,6 +217,20 @@ TEST_CASE("the same with more workers and jobs in random interleavings, own queu
     const outcome o = explore({.random_runs = 10'000}, [patience] { one_by_one(2, 2, patience); });
     CHECK_MESSAGE(!o.failed, o.report());
   }
+}
+
+TEST_CASE("the queues may go once the last job has run, wherever the thread is that posted it") {
+  const outcome one = explore({.preemptions = 2, .stale_reads = 1}, [] { gone_after_the_last_job(1, 1); });
+  CHECK_MESSAGE(!one.failed, one.report());
+  CHECK(one.complete);
+  const outcome two = explore({.random_runs = 10'000}, [] { gone_after_the_last_job(2, 2); });
+  CHECK_MESSAGE(!two.failed, two.report());
+}
+
+TEST_CASE("each order of memory, and each operation, of visitors is needed") {
+  const scenarios bodies{[] { gone_after_the_last_job(1, 1); }, [] { gone_after_the_last_job(1, 2); }};
+  each_order_is_needed("async/detail/visitors.hpp", bodies, {});
+  each_operation_is_needed("async/detail/visitors.hpp", bodies, {});
 }
 
 TEST_CASE("the sleep protocol's faults are found") {

@@ -16,6 +16,7 @@
 #include <wick/async/detail/job.hpp>
 #include <wick/async/detail/sharing_record.hpp>
 #include <wick/async/detail/steal_queue.hpp>
+#include <wick/async/detail/visitors.hpp>
 #include <wick/base/detail/duration.hpp>
 #include <wick/base/detail/futex.hpp>
 #include <wick/base/detail/owned.hpp>
@@ -42,14 +43,16 @@ class basic_run_queues {
 
   /// `from`: the number of the worker that calls, or anything higher.
   void post(job* j, std::size_t from) noexcept {
-    const bool own = from < workers_.size();
-    if (!own || !workers_[from]->queue.push(j)) injector_.push(j);
-    if (!own) {
+    if (from >= workers_.size()) {
+      posters_.enter();
+      injector_.push(j);
       idle_.notify();
-    } else if (workers_.size() > 1) {
-      // The only worker there is would be awake, and would look once more before it sleeps.
-      if (idle_.notify_unless_napping()) sharing_.woke(Atomics::now());
+      posters_.leave();
+      return;
     }
+    if (!workers_[from]->queue.push(j)) injector_.push(j);
+    // The only worker there is would be awake, and would look once more before it sleeps.
+    if (workers_.size() > 1 && idle_.notify_unless_napping()) sharing_.woke(Atomics::now());
   }
 
   /// The next job of worker `number`; sleeps while there is none. Null after stop(), when there is nothing
@@ -91,6 +94,10 @@ class basic_run_queues {
     stopping_.store(true, std::memory_order_release);
     idle_.notify_all();
   }
+
+  /// To be called before it is destroyed, after the workers' last call: post() from outside may be under way
+  /// still, though its job has run.
+  void wait_for_posters() noexcept { posters_.wait_until_gone(); }
 
   /// Eight jobs or more, or all that fit, in the own queue of worker `number`, which calls.
   bool is_long(std::size_t number) const noexcept {
@@ -206,6 +213,7 @@ class basic_run_queues {
   basic_event_count<Atomics> idle_;
   sharing_record sharing_;
   basic_injector<Atomics> injector_;
+  basic_visitors<Atomics> posters_;  // from outside
   atomic<bool> stopping_{false};
   std::vector<owned<worker>> workers_;
 };

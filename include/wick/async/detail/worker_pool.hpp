@@ -165,8 +165,8 @@ class worker_pool {
   int thread_of(std::size_t worker) const noexcept;
 
  protected:
-  /// Runs the queued jobs, the jobs that those post, and the calls that io() has under way. Calls of post()
-  /// from other threads must have returned, and scopes must be gone.
+  /// Runs the queued jobs, the jobs that those post, and the calls that io() has under way. Scopes must be
+  /// gone. Waits for threads that are in post() still, though their job has run.
   ~worker_pool();
 
  private:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <wick/async/detail/io_pool.hpp>
+#include <wick/async/detail/visitors.hpp>
 #include <wick/base/detail/condition.hpp>
 #include <wick/base/detail/processor_time.hpp>
 #include <wick/base/detail/signal_mask.hpp>
@@ -44,6 +45,7 @@ struct io_pool::shared {
   std::size_t queued = 0, running = 0, idle = 0;  // jobs, jobs, threads
   std::size_t waking = 0;                         // of the idle ones, those that were sent a wake-up
   bool stopping = false;
+  visitors wakers;  // on their way from the mutex to the wake-up
   std::chrono::steady_clock::duration calls{};
   std::vector<std::thread> threads;
 };
@@ -57,7 +59,10 @@ io_pool::io_pool(const concurrency& at_a_time)
 io_pool::~io_pool() {
   stop();
   // In a forked child the threads are missing: they can't be joined, nor destroyed without.
-  if (born_.elsewhere()) static_cast<void>(shared_.release());
+  if (born_.elsewhere())
+    static_cast<void>(shared_.release());
+  else
+    shared_->wakers.wait_until_gone();
 }
 
 io_pool::usage io_pool::used() const {
@@ -99,8 +104,11 @@ void io_pool::post(job* j) {
     *s.last = j;
     s.last = &j->next;
     wake = s.may_wake();
+    if (wake) s.wakers.enter();
   }
-  if (wake) s.wake.notify_one();
+  if (!wake) return;
+  s.wake.notify_one();
+  s.wakers.leave();
 }
 
 bool io_pool::run_one() noexcept {

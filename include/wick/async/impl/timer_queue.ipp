@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <wick/async/detail/timer_queue.hpp>
+#include <wick/async/detail/visitors.hpp>
 #include <wick/base/detail/condition.hpp>
 #include <wick/base/detail/signal_mask.hpp>
 #include <wick/base/detail/thread_name.hpp>
@@ -21,6 +22,7 @@ struct timer_queue::shared {
   std::uint64_t added = 0;
   std::size_t watching = 0;
   bool stopping = false;
+  visitors wakers;  // on their way from the mutex to the wake-up
   std::thread thread;
 
   static bool before(const timer* a, const timer* b) noexcept;
@@ -35,7 +37,10 @@ timer_queue::timer_queue() : shared_(make_owned<shared>()) {}
 timer_queue::~timer_queue() {
   stop();
   // In a forked child the thread is missing: it can't be joined, nor destroyed without.
-  if (born_.elsewhere()) static_cast<void>(shared_.release());
+  if (born_.elsewhere())
+    static_cast<void>(shared_.release());
+  else
+    shared_->wakers.wait_until_gone();
 }
 
 bool timer_queue::add(timer& t) {
@@ -58,8 +63,12 @@ bool timer_queue::add(timer& t) {
     t.number = s.added++;
     s.up(s.heap.size() - 1);
     earliest = t.place == 0;
+    if (earliest) s.wakers.enter();
   }
-  if (earliest) s.wake.notify_one();
+  if (earliest) {
+    s.wake.notify_one();
+    s.wakers.leave();
+  }
   return true;
 }
 

@@ -88,6 +88,7 @@ worker_pool::~worker_pool() {
   timers_.stop();  // wakes sleeping coroutines, with "cancelled"
   io_.stop();      // what it still has is done, and posts its continuations here
   end_workers();
+  queues_.wait_for_posters();
 }
 
 std::vector<double> worker_pool::worker_seconds() const {
