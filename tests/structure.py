@@ -6,8 +6,8 @@ structure.py ROOT --figures   lines and files of each room, public names, and pu
 
 The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
 LibTorch, all names are in the version's inline namespace, what users include stays cheap, what is compiled once has a file
-that compiles it, every public header has a public name and a test, no two headers have one file name, what users read names no
-wick::detail, a body includes nothing that its header includes, the documentation of the code names headers that exist, and what
+that compiles it, every public header has a public name and a test, no two headers have one file name, what users read or call
+names no wick::detail, a body includes nothing that its header includes, the documentation of the code names headers that exist, and what
 git tracks is text.
 """
 
@@ -58,6 +58,7 @@ HOME_OF = {
     "ext/cache_bytes.hpp": "pipeline",
     "ext/codec.hpp": "codec",
     "ext/row_sink.hpp": "pixels",
+    "ext/slab_memory.hpp": "batch",
 }
 # What is in a CMake target of its own, beside core.hpp and wick.hpp, since it needs another library.
 OWN_TARGETS = {"sources/lmdb.hpp", "tables/parquet.hpp"}
@@ -149,7 +150,7 @@ def signatures_with_detail(declarations: list, within: tuple = ()) -> list:
         elif d.kind in ("function", "variable"):
             # What a function returns may have no public name: a stage, an awaitable. Its mistakes' overloads have none to show.
             shown = d.declared[d.declared.find("(") :] if d.kind == "function" else d.declared
-            if re.search(r"\bdetail::(?!written_at|misfit|almost_)", shown):
+            if re.search(r"\bdetail::(?!written_at|misfit|almost_|chain\b)", shown):
                 found.append("::".join((*within, d.name)))
     return found
 
@@ -271,6 +272,9 @@ def main() -> int:
             say(f"has no test {test}")
         if public and not public_names(read(text)):
             say("declares no public name; it belongs in detail/")
+        if public:
+            for signature in signatures_with_detail(read(text)):
+                say(f"{signature} takes or is something of wick::detail, which users can't name")
 
     faults += namesakes(headers) + said_twice(base, headers)
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")

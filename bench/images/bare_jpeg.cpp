@@ -41,7 +41,7 @@ class decompressor {
     info_.dct_method = JDCT_ISLOW;
     info_.do_fancy_upsampling = TRUE;
     jpeg_start_decompress(&info_);
-    const wick::detail::rect needed = source_of_window(plan);
+    const wick::rect needed = source_of_window(plan);
     const double s = scale / 8.0;
     const auto all = info_.output_height;
     const auto left = static_cast<JDIMENSION>(needed.x * s), top = static_cast<JDIMENSION>(needed.y * s);
@@ -72,7 +72,7 @@ class decompressor {
 
  private:
   /// The pixels that the window of the plan is made of, without the filter's reach.
-  static wick::detail::rect source_of_window(const wick::detail::plan& p) {
+  static wick::rect source_of_window(const wick::detail::plan& p) {
     const double across = static_cast<double>(p.source.width) / p.width,
                  down = static_cast<double>(p.source.height) / p.height;
     const auto low = [](int start, int from, double by) { return start + static_cast<int>(from * by); };
@@ -109,7 +109,7 @@ void bare_jpeg(std::span<const std::string> files, std::span<const job> jobs, st
       encoded.resize(std::max(encoded.size(), size));
       if (::read(file, encoded.data(), size) != about.st_size) std::perror(path.c_str()), std::exit(1);
       ::close(file);
-      const wick::detail::rect& part = jobs[i].plan.source;
+      const wick::rect& part = jobs[i].plan.source;
       unsigned char* const place = batches == nullptr
                                        ? nullptr
                                        : batches + i % (batches_in_turn * batch_size) *

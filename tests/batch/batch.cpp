@@ -144,9 +144,9 @@ TEST_CASE("a batch of one is a batch") {
 namespace {
 
 /// Ordinary memory that knows the largest block it was asked for.
-class measured_memory final : public wick::detail::slab_memory {
+class measured_memory final : public wick::slab_memory {
  public:
-  wick::detail::memory_block allocate(std::size_t bytes) override {
+  wick::memory_block allocate(std::size_t bytes) override {
     std::size_t seen = largest;
     while (seen < bytes && !largest.compare_exchange_weak(seen, bytes)) {
     }
@@ -161,7 +161,7 @@ struct measure {
   static constexpr wick::stage_traits traits{
       .name = "measure", .kind = wick::stage_kind::batch, .has_slab_memory = true};
   std::shared_ptr<measured_memory> memory = std::make_shared<measured_memory>();
-  std::shared_ptr<wick::detail::slab_memory> slab_memory() const { return memory; }
+  std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }
   template <class Batch>
   Batch operator()(Batch batch, wick::context&) const {
     return batch;
@@ -229,7 +229,7 @@ TEST_CASE("copies of an array share its memory, which goes back to the pool with
       std::make_shared<wick::detail::slab_pool>(std::make_shared<wick::detail::host_slab_memory>(), 4);
   wick::detail::column_description about;
   about.count = 10;
-  auto a = std::make_unique<wick::array>(pool->acquire(10), about);
+  auto a = std::make_unique<wick::array>(wick::detail::array_output::make(pool->acquire(10), about));
   const auto b = std::make_unique<wick::array>(*a);
   CHECK(a->data() == b->data());
   std::byte* const was = a->data();

@@ -33,7 +33,7 @@ image decoded(const std::string& file, int channels = 3, const wick::codec& by =
   if (!by.probe(data, info)) throw wick::error("no picture");
   wick::detail::check_size(info, wick::decode_options{}.max_pixels);
   by.check_complete(data, info);
-  const wick::detail::rect all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
+  const wick::rect all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   return by.decode(data, info, {all, 1.0, channels}).pixels;
 }
 std::string refusal(const std::string& file, const wick::codec& by = wick::detail::stb_codec) {

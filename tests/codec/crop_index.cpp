@@ -22,7 +22,7 @@
 
 using namespace wick_test;
 using wick::image;
-using wick::detail::crop_index, wick::detail::jpeg_place, wick::detail::rect;
+using wick::detail::crop_index, wick::detail::jpeg_place, wick::rect;
 
 namespace {
 

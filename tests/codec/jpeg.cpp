@@ -22,7 +22,7 @@
 
 using namespace wick_test;
 using wick::image;
-using wick::detail::jpeg_kernels, wick::detail::rect;
+using wick::detail::jpeg_kernels, wick::rect;
 
 TEST_CASE("every set of the JPEG decoder's loops gives the same bytes, for values out of range, too") {
   std::mt19937_64 random(1);

@@ -382,7 +382,7 @@ TEST_CASE("a part of every kind is that part of the whole at every scale") {
         const auto below = [&](int n) {
           return static_cast<int>(random.below(static_cast<std::uint64_t>(n)));
         };
-        wick::detail::rect r{below(width), below(height), 0, 0};
+        wick::rect r{below(width), below(height), 0, 0};
         r.width = 1 + below(width - r.x);
         r.height = 1 + below(height - r.y);
         const auto got = wick::detail::libjpeg_turbo_codec.decode(data, info, {r, asked, 3});

@@ -27,8 +27,8 @@ using wick::image;
 namespace {
 
 /// The picture, or the error's text.
-std::pair<image, std::string> outcome(const std::string& file, const wick::detail::rect& part,
-                                      double scale = 1, int channels = 3,
+std::pair<image, std::string> outcome(const std::string& file, const wick::rect& part, double scale = 1,
+                                      int channels = 3,
                                       const wick::codec& codec = wick::detail::libjpeg_turbo_codec) {
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
@@ -40,8 +40,7 @@ std::pair<image, std::string> outcome(const std::string& file, const wick::detai
   });
   return {std::move(out), text};
 }
-std::pair<image, std::string> outcome_on_a_new_thread(const std::string& file,
-                                                      const wick::detail::rect& part) {
+std::pair<image, std::string> outcome_on_a_new_thread(const std::string& file, const wick::rect& part) {
   std::pair<image, std::string> out;
   std::thread([&] { out = outcome(file, part); }).join();
   return out;
@@ -64,7 +63,7 @@ std::string without(std::string jpeg, unsigned char marker) {
 }  // namespace
 
 TEST_CASE("what a JPEG looks like does not depend on the one before") {
-  const wick::detail::rect all{0, 0, 64, 48};
+  const wick::rect all{0, 0, 64, 48};
   const std::string before = encode_jpeg(photo(64, 48, 3, 1), jpeg_kind{.quality = 20});
   for (const bool progressive : {false, true}) {
     const std::string file =
@@ -123,7 +122,7 @@ TEST_CASE("a part that has a single sample of a color is that part of the whole"
 
 TEST_CASE("pictures inside of pictures: what takes the rows may decode in its turn") {
   struct nested final : wick::row_sink {
-    void begin(const wick::detail::decoded_rows& what) override {
+    void begin(const wick::decoded_rows& what) override {
       width = what.width;
       row.resize(static_cast<std::size_t>(what.width * what.channels));
       start = row.data();

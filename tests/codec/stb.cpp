@@ -36,7 +36,7 @@ void check_whole(const std::string& encoded) {
 image decoded(const std::string& encoded, int channels) {
   check_whole(encoded);
   const wick::picture_info info = probed(encoded);
-  const wick::detail::rect whole{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
+  const wick::rect whole{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   return wick::detail::stb_codec.decode(span_of(encoded), info, {whole, 1.0, channels}).pixels;
 }
 

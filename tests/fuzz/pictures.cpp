@@ -79,8 +79,7 @@ void take_step(wick::lazy_image& picture, unsigned what, int a, int b) {
   const int width = picture.width(), height = picture.height();
   switch (what % 8) {
     case 0: {  // 0 and 255 touch the borders
-      wick::detail::rect part{0, 0, 1 + a * (width - 1) / 255,
-                              1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
+      wick::rect part{0, 0, 1 + a * (width - 1) / 255, 1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
       part.x = b * (width - part.width) / 255;
       part.y = (what & 128 ? 255 - b : b) * (height - part.height) / 255;
       return picture.crop(part);

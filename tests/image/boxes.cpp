@@ -35,7 +35,7 @@ const boxes four{.xyxy = {{10, 20, 30, 40}, {50, 5, 99.5f, 59}, {0, 0, 100, 60},
 
 /// On a picture of 100 x 60.
 boxes after(const geometry_step& step, boxes of = four) {
-  of.follow(step, {100, 60});
+  follow(of, step, {100, 60});
   return of;
 }
 bool close(const rows& a, const rows& b) {
@@ -76,9 +76,9 @@ TEST_CASE(
 TEST_CASE("shares that are left of several crops are multiplied, whatever happens between them") {
   boxes out = after(geometry_step::crop({20, 0, 80, 60}));
   CHECK(out.visible[0] == doctest::Approx(0.5));
-  out.follow(geometry_step::resize(160, 30, wick::interpolation::bilinear), {80, 60});
-  out.follow(geometry_step::mirror_x(), {160, 30});
-  out.follow(geometry_step::crop({0, 0, 150, 30}), {160, 30});
+  follow(out, geometry_step::resize(160, 30, wick::interpolation::bilinear), {80, 60});
+  follow(out, geometry_step::mirror_x(), {160, 30});
+  follow(out, geometry_step::crop({0, 0, 150, 30}), {160, 30});
   CHECK(close({out.xyxy[0]}, {{140, 10, 150, 20}}));
   CHECK(out.visible[0] == doctest::Approx(0.25));
 }

@@ -21,7 +21,7 @@ const keypoints four{.xy = {{0, 0}, {99, 59}, {25.5f, 12.25f}, {70, 50}}, .visib
 
 /// On a picture of 100 x 60.
 keypoints after(const geometry_step& step, keypoints of = four) {
-  of.follow(step, {100, 60});
+  follow(of, step, {100, 60});
   return of;
 }
 bool close(const points& a, const points& b) {
@@ -55,7 +55,7 @@ TEST_CASE("resizes, flips and borders move them") {
 TEST_CASE("a point that was outside stays marked when a border brings it back") {
   keypoints out = after(geometry_step::crop({20, 10, 60, 30}), {.xy = {{10, 15}, {30, 15}}});
   CHECK(out.visible == marks{0, 1});
-  out.follow(geometry_step::pad({20, {}, {}, 0}), {60, 30});
+  follow(out, geometry_step::pad({20, {}, {}, 0}), {60, 30});
   CHECK(close(out.xy, {{10, 25}, {30, 25}}));
   CHECK(out.visible == marks{0, 1});
 }

@@ -32,7 +32,7 @@ lazy_image encoded(const std::string& file, int channels) {
 /// One step of a pipeline, chosen by chance.
 struct step {
   enum { crop, resize, flip_x, flip_y, color, gray } what;
-  wick::detail::rect part{};
+  wick::rect part{};
   int width = 0, height = 0;
   interpolation filter = interpolation::bilinear;
   pixel_op op{};
@@ -136,8 +136,8 @@ TEST_CASE("a plan over an encoded picture is carried out in one pass, not step b
   picture.resize(40, 30);
   picture.mirror_x();
   picture.crop({5, 5, 20, 20});
-  CHECK(picture.geometry().source == wick::detail::rect{10, 10, 80, 60});
-  CHECK(picture.geometry().window == wick::detail::rect{15, 5, 20, 20});
+  CHECK(picture.geometry().source == wick::rect{10, 10, 80, 60});
+  CHECK(picture.geometry().window == wick::rect{15, 5, 20, 20});
   CHECK(picture.geometry().mirror_x);
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("a decoder that delivers only a part, or a smaller picture, is underst
       nullptr,
       [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
         const image whole = photo(128, 96, request.channels, static_cast<std::uint64_t>(data[0]));
-        const wick::detail::rect w = request.wanted;
+        const wick::rect w = request.wanted;
         lazy_image cut(whole);
         if (request.scale > 0.5) {
           cut.crop(w);
@@ -206,7 +206,7 @@ TEST_CASE("a decoder that gives less of the picture than was asked for is named"
       },
       nullptr,
       [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
-        wick::detail::rect w = request.wanted;
+        wick::rect w = request.wanted;
         const int side = static_cast<int>(data[0]);
         if (side == 1) ++w.x, --w.width;
         if (side == 2) --w.width;

@@ -215,6 +215,34 @@ TEST_CASE("tuples, samples of tuples, structs and user's pixels are samples of p
 
 namespace {
 
+/// A part of the user's: the left edge of something, in px.
+class left_edge {
+ public:
+  explicit left_edge(int at) : at_(at) {}
+  template <class Step, class Frame>
+  void follow(const Step& step, Frame in) {
+    if (step.what == Step::kind::mirror_x) at_ = in.width - at_;
+    if (step.what == Step::kind::crop) at_ -= step.part.x;
+  }
+  int at() const { return at_; }
+
+ private:
+  int at_;
+};
+
+}  // namespace
+
+TEST_CASE("a class of the user's takes part by a member follow()") {
+  const image picture = photo(20, 10);
+  auto s = run(sample<lazy_image, left_edge>{picture, left_edge(3)}, 0, wick::horizontal_flip());
+  CHECK(s.target.at() == 17);
+  s = run(std::move(s), 0, wick::center_crop(10));
+  CHECK(s.target.at() == 12);
+  CHECK(s.data.width() == 10);
+}
+
+namespace {
+
 /// Parts in all that a struct may have in it.
 struct crowd {
   lazy_image picture;

@@ -27,7 +27,7 @@ const polygons two{.outlines = {{{10, 10}, {30, 10}, {30, 30}, {10, 30}}, {{80, 
 
 /// On a picture of 100 x 60.
 polygons after(const geometry_step& step, polygons of = two) {
-  of.follow(step, {100, 60});
+  follow(of, step, {100, 60});
   return of;
 }
 

@@ -278,7 +278,7 @@ TEST_CASE("a descriptor whose place is unknown is left to the I/O threads") {
   const temp_dir dir;
   const fs::path path = dir.write("x", "12345");
   const wick::detail::file_handle file = wick::detail::open_file(path.c_str());
-  wick::detail::file_stamp stamp = wick::detail::file_stamp::of(file.get());
+  wick::file_stamp stamp = wick::file_stamp::of(file.get());
   wick::file_range where{.path = path.c_str(), .file = file.get(), .offset = 1};
   std::uint64_t length = 0;
   CHECK(!wick::detail::cached_reader().measure(where, length));

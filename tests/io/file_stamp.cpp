@@ -215,10 +215,10 @@ TEST_CASE("a shard that only gets another name or mode, or is looked at, is the 
 }
 
 TEST_CASE("a stamp tells another file, another size, another time and a lost name apart") {
-  const wick::detail::file_stamp then{
+  const wick::file_stamp then{
       .device = 1, .inode = 2, .size = 3, .seconds = 4, .nanoseconds = 5, .linked = true, .local = true};
   const auto change = [&](auto edit, bool local = true) {
-    wick::detail::file_stamp before = then, now = then;
+    wick::file_stamp before = then, now = then;
     before.local = local;
     edit(now);
     const char* const what = before.change(now);
@@ -293,17 +293,17 @@ TEST_CASE("a stamp of an open file knows what it is, and refuses what is no file
   const temp_dir dir;
   const auto path = dir.write("x", "12345");
   const wick::detail::file_handle file = wick::detail::open_file(path.c_str());
-  const wick::detail::file_stamp stamp = wick::detail::file_stamp::of(file.get());
+  const wick::file_stamp stamp = wick::file_stamp::of(file.get());
   CHECK(stamp.size == 5);
   CHECK(stamp.linked);
   CHECK(stamp.local == wick::detail::is_local(file.get()));
   const wick::detail::file_handle folder(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  CHECK(contains(message_of([&] { return wick::detail::file_stamp::of(folder.get()).size; }),
+  CHECK(contains(message_of([&] { return wick::file_stamp::of(folder.get()).size; }),
                  "is a folder, not a file"));
 }
 
 TEST_CASE("a file that was changed a moment ago is not settled") {
-  using wick::detail::file_stamp;
+  using wick::file_stamp;
   CHECK(file_stamp{.seconds = ::time(nullptr) - 10}.settled());
   CHECK_FALSE(file_stamp{.seconds = ::time(nullptr)}.settled());
   CHECK_FALSE(file_stamp{.seconds = ::time(nullptr) + 1000}.settled());

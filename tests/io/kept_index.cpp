@@ -17,8 +17,8 @@
 
 namespace {
 
+using wick::file_stamp;
 using wick::detail::file_extents;
-using wick::detail::file_stamp;
 using wick::detail::kept_index;
 using wick_test::temp_dir;
 

@@ -8,7 +8,7 @@ using wick::detail::record_fields;
 
 TEST_CASE("members of a record are found by place, by extension, and by an alternative") {
   const record_fields fields({"jpg;jpeg;png", "json"});
-  record<int> r("dir/0001", fields);
+  record<int> r = fields.start<int>("dir/0001");
   r.push_back(10);
   r.push_back(20);
   CHECK(r.key == "dir/0001");
@@ -23,7 +23,7 @@ TEST_CASE("members of a record are found by place, by extension, and by an alter
 
 TEST_CASE("a record of what its members became keeps key and fields, and may be move-only") {
   const record_fields fields({"jpg", "json"});
-  record<int> r("k", fields);
+  record<int> r = fields.start<int>("k");
   r.push_back(1);
   r.push_back(2);
   record<std::unique_ptr<int>> read(r);
@@ -36,7 +36,7 @@ TEST_CASE("a record of what its members became keeps key and fields, and may be 
 
 TEST_CASE("a member that was not asked for is an error that names the members asked for") {
   const record_fields fields({"jpg;png", "json"});
-  record<int> r("k", fields);
+  record<int> r = fields.start<int>("k");
   r.push_back(1);
   r.push_back(2);
   CHECK_THROWS_WITH_AS(

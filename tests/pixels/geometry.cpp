@@ -3,8 +3,8 @@
 #include <wick/pixels/geometry.hpp>
 
 using namespace wick_test;
+using wick::rect;
 using wick::detail::plan;
-using wick::detail::rect;
 
 TEST_CASE("before a resize a crop narrows the source, after one the window") {
   plan p = plan::whole(500, 375);

@@ -25,7 +25,7 @@ int below(wick::random_stream& random, int n) {
 
 /// Sends the part of `from` at (left, top) as a decoder would, in bites of any size. How many rows were
 /// taken.
-int send(row_resampler& sink, const image& from, wick::detail::rect part, wick::random_stream& random) {
+int send(row_resampler& sink, const image& from, wick::rect part, wick::random_stream& random) {
   sink.begin({part.width, part.height, from.channels(), part.x, part.y, 1.0});
   int sent = 0;
   while (sent < part.height) {
@@ -76,8 +76,8 @@ TEST_CASE("a plan over rows that come one by one gives the pixels of the plan ov
       // What is needed, and sometimes a margin.
       const int x = std::max(0, columns.low() - below(random, 3)),
                 y = std::max(0, rows.low() - below(random, 3));
-      const wick::detail::rect part{x, y, std::min(from.width(), columns.high() + below(random, 3)) - x,
-                                    std::min(from.height(), rows.high() + below(random, 3)) - y};
+      const wick::rect part{x, y, std::min(from.width(), columns.high() + below(random, 3)) - x,
+                            std::min(from.height(), rows.high() + below(random, 3)) - y};
       row_resampler sink(p, *scratch, target);
       send(sink, from, part, random);
       CAPTURE(round);

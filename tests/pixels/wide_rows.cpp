@@ -1,8 +1,8 @@
 #include "support/doctest.hpp"
-#include <wick/pixels/detail/wide_rows.hpp>
+#include <wick/pixels/wide_rows.hpp>
 
 TEST_CASE("rows of 16 bits lie behind one another, and are named by their number in the picture") {
-  wick::detail::wide_rows rows(3, 2, 4, 10);
+  wick::wide_rows rows(3, 2, 4, 10);
   CHECK(rows.width == 3);
   CHECK(rows.height == 2);
   CHECK(rows.levels.size() == 3 * 2 * 4);
@@ -11,7 +11,7 @@ TEST_CASE("rows of 16 bits lie behind one another, and are named by their number
 }
 
 TEST_CASE("no rows take no memory") {
-  const wick::detail::wide_rows none;
+  const wick::wide_rows none;
   CHECK(none.levels.empty());
   CHECK(none.height == 0);
 }

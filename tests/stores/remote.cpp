@@ -494,7 +494,7 @@ TEST_CASE("a read that is large is not sent a second time beside the first") {
     // From the others it learns how long an answer takes; a range, whose size is known.
     std::vector<std::string> urls(200, server.url("ok", "small"));
     urls.push_back(server.url("once", name));
-    const wick::detail::remote_list objects = [&] {
+    const wick::remote_list objects = [&] {
       auto list = wick::remote(urls, {.stalled_after = 2});
       list.names.back().size = size;
       return list;

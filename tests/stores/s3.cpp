@@ -452,7 +452,7 @@ TEST_CASE("a role that gives no keys is an error that says which, and workers do
   write_file(home.path() / ".aws/config", "[default]\ncredential_process = sleep 1000\n");
   const auto begun = std::chrono::steady_clock::now();
   {
-    const wick::detail::remote_list both =
+    const wick::remote_list both =
         wick::remote({server.url("ok", "a.bin"), "s3://bucket/a.bin"}, {.endpoint = server.origin()});
     wick::loader l(wick::files(both) | wick::read() | wick::group(1), {.workers = 1});
     CHECK(l.next().value().at(0).text() == "content");

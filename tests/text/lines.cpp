@@ -143,7 +143,7 @@ TEST_CASE("a line beyond 4 GiB is where it is") {
   extents.add({hole + 6, 3});
   struct ::stat about {};
   REQUIRE(::stat(path.c_str(), &about) == 0);
-  const auto stamp = wick::detail::file_stamp::of(about);
+  const auto stamp = wick::file_stamp::of(about);
   const auto index = (dir / "kept").string();
   wick::detail::kept_index::write(index, wick::detail::text_rule().fingerprint(),
                                   {{"large.txt", &stamp, &extents}});

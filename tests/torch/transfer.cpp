@@ -71,10 +71,10 @@ bool are_rows(const batch_type& batch, std::int64_t first) {
 }
 
 /// Ordinary memory that knows of blocks which go back before the device has read them.
-class watched_memory final : public wick::detail::slab_memory {
+class watched_memory final : public wick::slab_memory {
  public:
-  wick::detail::memory_block allocate(std::size_t bytes) override {
-    const wick::detail::memory_block inner = host_.allocate(bytes);
+  wick::memory_block allocate(std::size_t bytes) override {
+    const wick::memory_block inner = host_.allocate(bytes);
     return {inner.data, new piece{this, inner, bytes}, [](void* context) {
               const std::unique_ptr<piece> p(static_cast<piece*>(context));
               if (fake::will_read(p->inner.data, p->bytes)) ++p->of->too_early;
@@ -87,7 +87,7 @@ class watched_memory final : public wick::detail::slab_memory {
  private:
   struct piece {
     watched_memory* of;
-    wick::detail::memory_block inner;
+    wick::memory_block inner;
     std::size_t bytes;
   };
   wick::detail::host_slab_memory host_;
@@ -96,7 +96,7 @@ struct watch {
   static constexpr wick::stage_traits traits{
       .name = "watch", .kind = wick::stage_kind::batch, .has_slab_memory = true};
   std::shared_ptr<watched_memory> memory;
-  std::shared_ptr<wick::detail::slab_memory> slab_memory() const { return memory; }
+  std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }
   template <class Batch>
   Batch operator()(Batch batch, wick::context&) const {
     return batch;

@@ -36,8 +36,8 @@ void write_file(const std::string& path, const wick::image& from) {
 }
 wick::bytes bytes_of(const std::string& from) { return {from.data(), from.size()}; }
 
-wick::detail::rect rect_of(std::istream& in) {
-  wick::detail::rect r;
+wick::rect rect_of(std::istream& in) {
+  wick::rect r;
   in >> r.x >> r.y >> r.width >> r.height;
   return r;
 }
@@ -74,7 +74,7 @@ scene apply(const std::string& stage, std::istream& in, scene item, wick::contex
     wick::context again(wick::detail::place{c.seed(), c.epoch(), c.position(), c.index()});
     again.enter(c.stage());
     const auto r = crop.choose({width, height}, std::get<2>(item), again.random())
-                       .value_or(wick::detail::rect{-1, -1, width, height});
+                       .value_or(wick::rect{-1, -1, width, height});
     chosen << " " << r.x << " " << r.y << " " << r.width << " " << r.height;
     return crop(std::move(item), c);
   }
@@ -85,7 +85,7 @@ scene apply(const std::string& stage, std::istream& in, scene item, wick::contex
   if (stage == "horizontal_flip") return wick::horizontal_flip()(std::move(item), c);
   if (stage == "vertical_flip") return wick::vertical_flip()(std::move(item), c);
   if (stage == "pad") {
-    const wick::detail::rect by = rect_of(in);
+    const wick::rect by = rect_of(in);
     in >> a;
     return wick::pad(by.x, by.y, by.width, by.height, {.fill = a, .mask_fill = a})(std::move(item), c);
   }
@@ -130,7 +130,7 @@ scene apply(const std::string& stage, std::istream& in, scene item, wick::contex
     const auto crop = wick::random_resized_crop(a, b);
     wick::context again(wick::detail::place{c.seed(), c.epoch(), c.position(), c.index()});
     again.enter(c.stage());
-    const wick::detail::rect r = crop.choose(width, height, again.random());
+    const wick::rect r = crop.choose(width, height, again.random());
     chosen << " " << r.x << " " << r.y << " " << r.width << " " << r.height;
     return crop(std::move(item), c);
   }

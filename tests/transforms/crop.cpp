@@ -14,7 +14,7 @@ static_assert(
 
 using namespace wick_test;
 using wick::image;
-using wick::detail::rect;
+using wick::rect;
 
 namespace {
 

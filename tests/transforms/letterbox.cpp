@@ -15,7 +15,7 @@
 
 using namespace wick_test;
 using wick::image;
-using wick::detail::rect;
+using wick::rect;
 
 namespace {
 

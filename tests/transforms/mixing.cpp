@@ -274,7 +274,7 @@ TEST_CASE("a mosaic's masks keep their type, and have a fill of their own") {
 
 TEST_CASE("four tiles meet at the center, and each shows what is next to it") {
   const wick::detail::frame large{100, 90}, small{10, 8};
-  const auto check = [](const wick::detail::mosaic_tile& t, wick::detail::rect part, int x, int y) {
+  const auto check = [](const wick::detail::mosaic_tile& t, wick::rect part, int x, int y) {
     CHECK(t.part.x == part.x);
     CHECK(t.part.y == part.y);
     CHECK(t.part.width == part.width);

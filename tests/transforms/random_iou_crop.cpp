@@ -117,11 +117,11 @@ TEST_CASE("outlines go together with the boxes around them, those of one thing t
   // Without ids each outline is one thing.
   outlines.ids.clear();
   wick::detail::geometry_step crop = wick::detail::geometry_step::crop({0, 0, 120, 14});
-  outlines.follow(crop, {120, 90});
+  follow(outlines, crop, {120, 90});
   CHECK(outlines.labels == std::vector<std::int64_t>{5, 7});
   crop.by_middle = true;
   crop.part.height = 6;
-  outlines.follow(crop, {120, 14});
+  follow(outlines, crop, {120, 14});
   CHECK(outlines.labels.empty());
 }
 

@@ -48,6 +48,9 @@ inline batch_options checked(const char* stage, std::size_t size, batch_options 
   }
   return options;
 }
+
+struct array_output;
+
 }  // namespace detail
 
 /// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this
@@ -55,11 +58,6 @@ inline batch_options checked(const char* stage, std::size_t size, batch_options 
 class array {
  public:
   array() noexcept = default;
-  array(detail::slab memory, const detail::column_description& about)
-      : memory_(std::make_shared<detail::slab>(std::move(memory))),
-        extents_(about.extents()),
-        strides_(about.strides()),
-        type_(about.type) {}
 
   /// [N, …]; pictures as the batch's layout says.
   const shape& extents() const noexcept { return extents_; }
@@ -84,6 +82,13 @@ class array {
   }
 
  private:
+  friend struct detail::array_output;
+  array(detail::slab memory, const detail::column_description& about)
+      : memory_(std::make_shared<detail::slab>(std::move(memory))),
+        extents_(about.extents()),
+        strides_(about.strides()),
+        type_(about.type) {}
+
   std::shared_ptr<detail::slab> memory_;
   shape extents_, strides_;
   dtype type_ = dtype::uint8;

@@ -13,17 +13,16 @@
 #include <string_view>
 
 #include <wick/ext/row_sink.hpp>
-#include <wick/pixels/detail/wide_rows.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
+#include <wick/pixels/wide_rows.hpp>
 
 namespace wick::inline v0_1 {
 
 struct codec;
 
-namespace detail {
-class crop_index;
-}
+/// What a decoder of wick's own keeps of files from epoch to epoch.
+struct decoder_notes {};
 
 /// What the header of an encoded picture says; no pixel has been decoded for it.
 struct picture_info {
@@ -37,12 +36,12 @@ struct picture_info {
 
 /// What a decoder is asked for.
 struct decode_request {
-  detail::rect wanted;  ///< the part that is needed, in pixels of the encoded picture
-  double scale = 1;     ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
-  int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
+  rect wanted;       ///< the part that is needed, in pixels of the encoded picture
+  double scale = 1;  ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
+  int channels = 3;  ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
   bool indexes =
       false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
-  detail::crop_index* index = nullptr;  ///< for wick's own decoder of JPEGs, others have no use for it
+  decoder_notes* notes = nullptr;  ///< for wick's own decoder of JPEGs, others have no use for them
 };
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
@@ -70,8 +69,8 @@ struct codec {
                       const decode_request& request, row_sink& sink) = nullptr;
   /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
   /// has none. \throws wick::error when the data is damaged
-  detail::wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
-                                   const decode_request& request) = nullptr;
+  wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
+                           const decode_request& request) = nullptr;
   /// What the report should say about this decoder, empty when there is nothing; may be null.
   std::string (*note)() = nullptr;
 };

@@ -8,12 +8,9 @@
 
 namespace wick::inline v0_1 {
 
-namespace detail {
-
 struct file_stamp;
+/// An object on a server, as the sources of stores keep it for read().
 struct remote_object;
-
-}  // namespace detail
 
 /// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
 /// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
@@ -28,9 +25,9 @@ struct file_range {
   /// The state of the file when the source indexed it: read() refuses another file, or one that was changed
   /// since. With null nothing is compared, and only I/O threads read a descriptor, since that may block. Of
   /// an object on a server: its size and version.
-  const detail::file_stamp* indexed = nullptr;
+  const file_stamp* indexed = nullptr;
   /// The object of a server that it is; `path` is its URL then.
-  detail::remote_object* remote = nullptr;
+  remote_object* remote = nullptr;
 };
 
 namespace detail {

@@ -12,10 +12,6 @@ namespace wick::inline v0_1 {
 
 class fingerprint_hash;
 
-}  // namespace wick
-
-namespace wick::inline v0_1::detail {
-
 /// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
 /// address with each range of that file.
 struct file_stamp {
@@ -40,6 +36,8 @@ struct file_stamp {
   const char* change(const file_stamp& now) const noexcept;
 };
 
+namespace detail {
+
 /// \throws wick::error "was changed since it was indexed (it had 100 bytes, and has 200); …" when it was
 void require_same(const file_stamp& then, const file_stamp& now, const char* since, const char* advice);
 
@@ -53,4 +51,6 @@ struct file_watch {
   void end(int file, const file_stamp* indexed);
 };
 
-}  // namespace wick::detail
+}  // namespace detail
+
+}  // namespace wick

@@ -8,16 +8,12 @@
 
 namespace wick::inline v0_1 {
 
-namespace detail {
-
 /// What rows are going to come: a part of the picture, at full size or scaled.
 struct decoded_rows {
   int width = 0, height = 0, channels = 0;
   int left = 0, top = 0;  ///< source pixel at which the part starts; times `scale` it is a whole number
   double scale = 1;       ///< delivered pixels a source pixel
 };
-
-}  // namespace detail
 
 /// Takes rows from top to bottom. One thread, from begin() to the last written(); it lives no longer than the
 /// call that it was given to.
@@ -28,7 +24,7 @@ class row_sink {
 
   /// Called before the first row, and again where a decoder begins at the top again. \throws wick::error when
   /// `what` is not the requested part
-  virtual void begin(const detail::decoded_rows& what) = 0;
+  virtual void begin(const decoded_rows& what) = 0;
   /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
   /// It stays good until written() says how many were filled.
   virtual std::span<std::uint8_t* const> room() = 0;

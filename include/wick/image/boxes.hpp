@@ -34,13 +34,18 @@ struct boxes {
   void fill_visible() {
     if (visible.empty()) visible.assign(size(), 1.0f);
   }
-  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-  /// there are not as many labels, ids or shares as boxes, a side is no number or less than 0, or for a
-  /// border that is mirrored, in which things are that have no box
-  void follow(const detail::geometry_step& step, detail::frame in);
 
   friend bool operator==(const boxes&, const boxes&) = default;
 };
+
+namespace detail {
+
+/// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
+/// there are not as many labels, ids or shares as boxes, a side is no number or less than 0, or for a
+/// border that is mirrored, in which things are that have no box
+void follow(boxes& of, const geometry_step& step, frame in);
+
+}  // namespace detail
 
 /// Options of sanitize_boxes().
 struct sanitize_boxes_options {

@@ -21,6 +21,15 @@
 
 namespace wick::inline v0_1 {
 
+class depth;
+
+namespace detail {
+
+/// Does what a stage of geometry did to the image.
+void follow(depth& of, const geometry_step& step, frame in);
+
+}  // namespace detail
+
 /// Distances of 16 bits, one a pixel: 0 to 65535, where 0 is "not measured". In a sample it follows the
 /// image's geometry, and color stages leave it alone. A distance is never blended with its neighbor, since
 /// there is nothing at the mean of two objects: resizes and rotations take the nearest. Borders are 0. It is
@@ -37,10 +46,6 @@ class depth {
   int width() const noexcept { return distances_.width(); }
   int height() const noexcept { return distances_.height(); }
   bool empty() const noexcept { return distances_.empty(); }
-
-  /// Does what a stage of geometry did to the image.
-  void follow(const detail::geometry_step& step, detail::frame = {});
-
   /// The distances, row by row. \throws wick::error for damaged data
   std::vector<std::uint16_t> distances() const;
   /// A pipeline that ends without batch(), and group(), give it decoded.
@@ -64,6 +69,8 @@ class depth {
   void write_to(slot to) const;
 
  private:
+  friend void detail::follow(depth& of, const detail::geometry_step& step, detail::frame in);
+
   lazy_image distances_;
 };
 

@@ -27,11 +27,16 @@ struct keypoints {
   void fill_visible() {
     if (visible.empty()) visible.assign(size(), 1);
   }
-  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-  /// there are not as many marks as points, or for a border that is mirrored
-  void follow(const detail::geometry_step& step, detail::frame in);
 
   friend bool operator==(const keypoints&, const keypoints&) = default;
 };
+
+namespace detail {
+
+/// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
+/// there are not as many marks as points, or for a border that is mirrored
+void follow(keypoints& of, const geometry_step& step, frame in);
+
+}  // namespace detail
 
 }  // namespace wick

@@ -1,26 +1,17 @@
 /// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
-/// slot in the batch is known. What decode() makes and the picture stages pass on.
+/// A picture that is not decoded yet: what decode() makes and the picture stages pass on.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <wick/ext/cache_bytes.hpp>
-#include <wick/ext/codec.hpp>
-#include <wick/image/detail/steps.hpp>
-#include <wick/pipeline/detail/phases.hpp>
+#include <wick/image/detail/planned_picture.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/pipeline/shape.hpp>
-#include <wick/pixels/detail/pixel_ops.hpp>
-#include <wick/pixels/detail/warp.hpp>
-#include <wick/pixels/detail/wide_rows.hpp>
-#include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 
 namespace wick::inline v0_1 {
@@ -30,164 +21,55 @@ namespace wick::inline v0_1 {
 template <class T>
 inline constexpr bool has_no_parts = false;
 
-namespace detail {
-
-struct resample_scratch;
-
-/// In what numbers a picture comes out.
-struct pixel_numbers {
-  dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
-  bool wide = false;          ///< levels of 16 bits, which the decoder must have
-  bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
-  bool color = true;          ///< color stages change it
-};
-
-/// Pixels that several pictures are made of.
-struct shared_pixels {
-  image levels;
-  wide_rows wide;  ///< in place of them when that is what they are
-};
-
-}  // namespace detail
-
-/// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
-/// called in, the pixels are those of doing each at once: what does not commute is carried out first.
-class lazy_image {
+/// A picture that is not decoded yet, or pixels, and what the stages before have planned for it: decoding,
+/// geometry, and colors are done in one pass when its slot in the batch is known. A stage of yours may take
+/// one and return it; one that takes a wick::image gets the pixels.
+class lazy_image : public detail::planned_picture {
  public:
   static constexpr bool is_picture = true;
 
+  using detail::planned_picture::planned_picture;
   lazy_image() noexcept = default;
-  /// An encoded picture whose header was read; it comes out with `channels` channels. When it
-  /// is `exact`, the decoder may not deliver it smaller than it is. `index` may be null.
-  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
-             const detail::pixel_numbers& as = {},
-             std::shared_ptr<detail::crop_index> index = nullptr) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
-  lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
-  /// The same in other numbers.
-  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
-  /// The same of 16 bits.
-  lazy_image(detail::wide_rows levels, const detail::pixel_numbers& as) noexcept;
+  lazy_image(image pixels) noexcept : planned_picture(std::move(pixels)) {}  // NOLINT: implicit on purpose
 
   /// As it comes out.
-  int width() const noexcept { return plan_.output_width(); }
-  int height() const noexcept { return plan_.output_height(); }
-  int channels() const noexcept { return out_channels_; }
-  bool empty() const noexcept { return width() == 0; }
-  const detail::plan& geometry() const noexcept { return plan_; }
-  bool normalized() const noexcept { return normal_.count != 0; }
-  int highest_level() const noexcept { return as_.wide ? 65'535 : 255; }
-  /// Whether color stages change it: see decode_options::color_stages.
-  bool color_stages() const noexcept { return as_.color; }
-
-  /// Cuts `part` out. \throws wick::error when it is not inside the picture
-  void crop(const detail::rect& part);
-  /// \throws wick::error when a side is or was less than 1, or when numbers of classes would be blended
-  void resize(int width, int height, interpolation filter = interpolation::bilinear);
-  void mirror_x() noexcept;
-  void mirror_y() noexcept;
-
-  /// Turns, shears or tilts the picture. Earlier operations are carried out first. \throws wick::error after
-  /// normalize, or when numbers of classes would be blended
-  void warp(const detail::warp& by);
-  /// Adds a border. Earlier operations are carried out first. \throws wick::error when the border mirrors
-  /// more than the picture has
-  void pad(const detail::border& around);
-  /// One of these.
-  void follow(const detail::geometry_step& step, detail::frame = {});
-
-  /// Adds a color operation. \throws wick::error after normalize
-  void apply(const detail::pixel_op& op);
-  /// Gray, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
-  void make_gray(int channels);
-  /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
-  /// \throws wick::error when that was said already
-  void normalize(const detail::normalization& by);
-
-  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
-  void as_float();
-  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
-  void erase(const detail::erased_numbers& what);
+  int width() const noexcept { return planned_picture::width(); }
+  int height() const noexcept { return planned_picture::height(); }
+  int channels() const noexcept { return planned_picture::channels(); }
+  bool empty() const noexcept { return planned_picture::empty(); }
+  /// [H, W, C].
+  wick::shape extents() const { return planned_picture::extents(); }
+  dtype type() const noexcept { return planned_picture::type(); }
 
   /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
-  image pixels() const&;
-  image pixels() &&;
+  image pixels() const& { return planned_picture::pixels(); }
+  image pixels() && { return static_cast<planned_picture&&>(*this).pixels(); }
   /// The same of 16 bits, row by row. \throws wick::error also when it has 8
-  std::vector<std::uint16_t> wide_levels() const;
+  std::vector<std::uint16_t> wide_levels() const { return planned_picture::wide_levels(); }
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.
   using materialized_type = image;
-  image materialize() &&;
+  image materialize() && { return static_cast<planned_picture&&>(*this).materialize(); }
   /// So that a user's stage may take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
   /// Carries out the planned operations now. \throws wick::error for damaged data
-  void carry_out();
+  void carry_out() { planned_picture::carry_out(); }
   /// Another one, which has these pixels in common with this one: nothing of them is copied. \throws
   /// wick::error when there are none before carry_out()
-  lazy_image share();
+  lazy_image share() { return planned_picture::share(); }
   /// Another one of the same picture, decoded or not. What share() has not made common is copied.
-  lazy_image clone() const;
-  /// The memory that its bytes or pixels take.
-  std::size_t kept_bytes() const noexcept;
-  /// Its pixels, for a cache on disk. \throws wick::error before carry_out(), and behind normalize
-  void save(cache_writer& out) const;
-  static lazy_image load(cache_reader& in);
-  static constexpr std::string_view saved_as = "pixels 1";
-  /// Other pixels in place of these, which come out in the same numbers.
-  void replace_pixels(image pixels);
-
-  /// [H, W, C].
-  wick::shape extents() const { return {height(), width(), channels()}; }
-  dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
+  lazy_image clone() const { return planned_picture::clone(); }
   /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
   /// damaged data
-  void write_to(slot to) const;
+  void write_to(slot to) const { planned_picture::write_to(to); }
+
+  /// For a cache on disk.
+  static lazy_image load(cache_reader& in) { return planned_picture::load(in); }
+  static constexpr std::string_view saved_as = "pixels 1";
 
  private:
-  void write_pixels_to(slot to) const;
-  const image& decoded() const noexcept { return shared_ ? shared_->levels : decoded_; }
-  const detail::wide_rows& wide() const noexcept { return shared_ ? shared_->wide : wide_; }
-  /// These pixels in place of those, nothing planned.
-  void hold(image pixels) noexcept;
-  void hold(detail::wide_rows rows) noexcept;
-  bool untouched() const noexcept;
-  void warp_wide(const detail::geometry_step& step);
-  void refuse_wide(const char* what) const;
-  void refuse_numbers(const char* what) const;
-  void refuse_normalized(const char* what) const;
-
-  /// What is needed of the encoded picture, by the tables of the full size.
-  decode_request request(const detail::resample_scratch& scratch) const noexcept;
-  /// Geometry and color, in the channels the decoder gives; `rest` as in detail::apply().
-  void render_to(const detail::picture_target& to, detail::level_map* rest = nullptr) const;
-  void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
-  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
-                   const detail::picture_target& to, detail::phase_timer& timer) const;
-  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
-                    const detail::picture_target& to, detail::phase_timer& timer) const;
-  decoded_picture decode(const detail::rect& part, double scale) const;
-  /// The geometry of a picture of 16 bits.
-  detail::wide_rows render_wide() const;
-  /// All of it but the normalization.
-  image render(detail::level_map* rest = nullptr) const;
-
-  bytes encoded_;  // empty when the pixels exist:
-  image decoded_;
-  detail::wide_rows wide_;                               // in place of decoded_ when that is what they are
-  std::shared_ptr<const detail::shared_pixels> shared_;  // in place of both
-  picture_info info_;
-  std::shared_ptr<detail::crop_index> index_;  // that of decode()
-  bool exact_ = false;
-  detail::pixel_numbers as_;
-  int channels_ = 0;      // while geometry and color are worked on
-  int out_channels_ = 0;  // when all is done
-  detail::plan plan_;
-  std::array<detail::pixel_op, 6> ops_{};
-  std::size_t op_count_ = 0;
-  bool pointwise_ =
-      true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
-  detail::normalization normal_;
-  std::vector<detail::erased_numbers> erased_;
+  lazy_image(planned_picture&& of) noexcept : planned_picture(std::move(of)) {}
 };
 
 }  // namespace wick

@@ -20,6 +20,17 @@
 
 namespace wick::inline v0_1 {
 
+class mask;
+
+namespace detail {
+
+/// Does what a stage of geometry did to the picture. Pixels are taken as they are: the one that torch's
+/// `nearest` takes (under the upper left corner), that under the center where the resize of the picture is
+/// `nearest`, too.
+void follow(mask& of, const geometry_step& step, frame in);
+
+}  // namespace detail
+
 /// Numbers of classes, one a pixel; distances are a wick::depth. In a sample it goes along with the picture's
 /// crops, resizes, flips and pads; colors leave it alone. It is decoded when its slot in the batch is known,
 /// and batches as [H, W], of uint8 or int32: `.to(torch::kLong)` on the device makes of it what cross_entropy
@@ -36,12 +47,6 @@ class mask {
   int width() const noexcept { return numbers_.width(); }
   int height() const noexcept { return numbers_.height(); }
   bool empty() const noexcept { return numbers_.empty(); }
-
-  /// Does what a stage of geometry did to the picture. Pixels are taken as they are: the one that torch's
-  /// `nearest` takes (under the upper left corner), that under the center where the resize of the picture is
-  /// `nearest`, too.
-  void follow(const detail::geometry_step& step, detail::frame = {});
-
   /// The numbers, in one channel. \throws wick::error for damaged data, or for numbers of 16 bits, which have
   /// no place in an image
   image pixels() const;
@@ -66,6 +71,8 @@ class mask {
   void write_to(slot to) const;
 
  private:
+  friend void detail::follow(mask& of, const detail::geometry_step& step, detail::frame in);
+
   lazy_image numbers_;
 };
 

@@ -23,12 +23,17 @@ struct polygons {
 
   std::size_t size() const noexcept { return outlines.size(); }
   bool empty() const noexcept { return outlines.empty(); }
-  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-  /// there are not as many labels or ids as outlines, a coordinate is no number, or for a border that is
-  /// mirrored
-  void follow(const detail::geometry_step& step, detail::frame in);
 
   friend bool operator==(const polygons&, const polygons&) = default;
 };
+
+namespace detail {
+
+/// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
+/// there are not as many labels or ids as outlines, a coordinate is no number, or for a border that is
+/// mirrored
+void follow(polygons& of, const geometry_step& step, frame in);
+
+}  // namespace detail
 
 }  // namespace wick

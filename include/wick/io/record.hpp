@@ -21,6 +21,9 @@
 
 namespace wick::inline v0_1 {
 
+template <class T>
+class record;
+
 namespace detail {
 
 /// The members that a source was asked for: extensions in lower case without the dot. One field may name
@@ -40,6 +43,12 @@ class record_fields {
 
   /// The field and the place among its alternatives; {size(), 0} when no field has `extension`.
   std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept;
+
+  /// A record with these fields, which must outlive it, and no members yet.
+  template <class T>
+  record<T> start(std::string_view key) const noexcept {
+    return record<T>(key, *this);
+  }
 
  private:
   void add(std::string_view field);
@@ -66,7 +75,6 @@ class record {
   static constexpr std::string_view saved_as = "record";
 
   record() = default;
-  record(std::string_view of, const detail::record_fields& fields) noexcept : key(of), fields_(&fields) {}
   /// The same key and fields, and no members yet: push_back what became of them.
   template <class U>
   explicit record(const record<U>& like) noexcept
@@ -145,7 +153,9 @@ class record {
  private:
   template <class>
   friend class record;
+  friend class detail::record_fields;
   struct without_members {};
+  record(std::string_view of, const detail::record_fields& fields) noexcept : key(of), fields_(&fields) {}
   record(const record& like, without_members)
       : key(like.key), fields_(like.fields_), size_(like.size_), names_(like.names_) {}
 

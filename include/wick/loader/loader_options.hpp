@@ -7,16 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include <wick/async/detail/hang_handler.hpp>
+#include <wick/async/hang_handler.hpp>
 #include <wick/base/detail/duration.hpp>
 #include <wick/failures/on_error.hpp>
 
 namespace wick::inline v0_1 {
 
 class executor;
-namespace detail {
 class slab_memory;
-}
 
 /// Options of a loader, beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
 struct loader_options {
@@ -61,9 +59,9 @@ struct loader_options {
   std::chrono::nanoseconds hang_after = std::chrono::seconds(120);
   /// Gets that message: `[](const std::string& text) { … }`, on a thread of its own. The loader is not
   /// destroyed or refreshed before the call returns, so it must not wait for either. Default: stderr.
-  detail::hang_handler on_hang = {};
+  hang_handler on_hang = {};
   /// Where batches lie that pin() doesn't place; wick::python has its own. Null: in ordinary memory.
-  std::shared_ptr<detail::slab_memory> batch_memory = nullptr;
+  std::shared_ptr<slab_memory> batch_memory = nullptr;
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };

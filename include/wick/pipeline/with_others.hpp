@@ -25,9 +25,11 @@ namespace wick::inline v0_1 {
 /// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
 template <class Item>
 struct company {
+  using other = detail::materialized_t<Item>;
+
   Item own;  ///< the sample that stands here
   /// Pictures among them are decoded; none where the probability of with_others() left the sample alone.
-  std::vector<detail::materialized_t<Item>> others;
+  std::vector<other> others;
 };
 
 /// Options of with_others().

@@ -7,15 +7,11 @@
 
 namespace wick::inline v0_1 {
 
-namespace detail {
-
 /// A rectangle of pixels; x to the right, y down.
 struct rect {
   int x = 0, y = 0, width = 0, height = 0;
   friend bool operator==(const rect&, const rect&) = default;
 };
-
-}  // namespace detail
 
 /// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
 /// that nothing aliases (Pillow's resize, torchvision's antialias=True).

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <wick/ext/file_range.hpp>
-#include <wick/io/detail/object_store.hpp>
+#include <wick/io/remote_list.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
@@ -36,7 +36,7 @@ class class_folder {
   /// has none
   explicit class_folder(const std::string& root, class_folder_options options = {});
   /// \throws wick::error for no folder, and as above
-  explicit class_folder(const detail::remote_list& folder, class_folder_options options = {});
+  explicit class_folder(const remote_list& folder, class_folder_options options = {});
 
   std::uint64_t size() const noexcept;
   sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
@@ -55,11 +55,11 @@ class class_folder {
     const char* files = "files";
   };
   class_folder(const std::string& root, class_folder_options options, words in_messages);
-  class_folder(const detail::remote_list& folder, class_folder_options options, words in_messages);
+  class_folder(const remote_list& folder, class_folder_options options, words in_messages);
 
  private:
   struct table;
-  void keep(const detail::remote_list& objects, class_folder_options options, words in_messages);
+  void keep(const remote_list& objects, class_folder_options options, words in_messages);
   std::shared_ptr<const table> data_;
 };
 

@@ -13,8 +13,6 @@
 
 namespace wick::inline v0_1 {
 
-namespace detail {
-
 /// How rows lie in a file.
 struct file_rows {
   /// Of one row.
@@ -24,6 +22,8 @@ struct file_rows {
   /// Reads files that begin like a compressed file, an archive, or a web page, too: their bytes are the data.
   bool raw = false;
 };
+
+namespace detail {
 
 /// Source of file ranges: windows over the rows of files. Made by windows(files(…), …).
 class file_windows {
@@ -52,7 +52,7 @@ class file_windows {
 /// nothing. The files are opened here, once, to see how long they are; one that is changed later is an error
 /// of its windows. \throws wick::error for a length or stride below 1, when a file is missing, is
 /// compressed or in another format, or has no whole rows, or when none has a window
-inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
+inline detail::file_windows windows(const files& of, file_rows rows, std::int64_t length,
                                     std::int64_t stride = 1) {
   return {of, rows, length, stride};
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <wick/ext/file_range.hpp>
-#include <wick/io/detail/object_store.hpp>
+#include <wick/io/remote_list.hpp>
 
 namespace wick::inline v0_1 {
 
@@ -32,7 +32,7 @@ class files {
   }
   explicit files(std::initializer_list<std::string> paths) { keep(paths); }
   /// What wick::remote() gives.
-  explicit files(const detail::remote_list& objects) { keep(objects); }
+  explicit files(const remote_list& objects) { keep(objects); }
 
   /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
   /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
@@ -61,14 +61,14 @@ class files {
     std::vector<std::uint64_t> offsets;
     std::size_t shared_prefix = 0;
     std::shared_ptr<detail::object_store> store;  // of URLs
-    std::unique_ptr<detail::remote_object[]> objects;
-    detail::remote_object* object(std::uint64_t i) const noexcept {
+    std::unique_ptr<remote_object[]> objects;
+    remote_object* object(std::uint64_t i) const noexcept {
       return objects == nullptr || objects[i].store == nullptr ? nullptr : &objects[i];
     }
   };
 
   void keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store = nullptr);
-  void keep(const detail::remote_list& objects);
+  void keep(const remote_list& objects);
   void find(const std::string& pattern);
   static std::size_t shared_prefix(const table& data) noexcept;
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/io/detail/object_store.hpp>
+#include <wick/io/remote_list.hpp>
 #include <wick/sources/class_folder.hpp>
 
 namespace wick::inline v0_1 {
@@ -29,7 +29,7 @@ class image_folder : public class_folder {
   explicit image_folder(const std::string& root, image_folder_options options = {})
       : class_folder(root, {std::move(options.extensions), options.allow_empty}, pictures()) {}
   /// \throws wick::error for no folder, and as above
-  explicit image_folder(const detail::remote_list& folder, image_folder_options options = {})
+  explicit image_folder(const remote_list& folder, image_folder_options options = {})
       : class_folder(folder, {std::move(options.extensions), options.allow_empty}, pictures()) {}
 
  private:

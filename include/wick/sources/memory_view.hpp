@@ -72,17 +72,26 @@ struct row_format {
   dtype type;
   bool packed = true;  ///< its elements lie side by side in the array, the last dimension fastest
   std::size_t bytes;   ///< of one row, packed
-  detail::strided_loop walk;
+  strided_loop walk;
+};
+
+/// Where a row lies.
+class row_place {
+ public:
+  row_place() noexcept = default;
+  row_place(const std::byte* data, const row_format& format) noexcept : data_(data), format_(&format) {}
+
+ protected:
+  const std::byte* data_ = nullptr;
+  const row_format* format_ = nullptr;
 };
 
 }  // namespace detail
 
 /// One row of an array in memory. Two pointers, both into its source, which outlives it.
-class memory_view {
+class memory_view : detail::row_place {
  public:
-  memory_view() noexcept = default;
-  memory_view(const std::byte* data, const detail::row_format& format) noexcept
-      : data_(data), format_(&format) {}
+  using detail::row_place::row_place;
 
   /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
   /// them
@@ -114,9 +123,6 @@ class memory_view {
 
  private:
   [[noreturn, gnu::noinline]] void refuse() const;
-
-  const std::byte* data_ = nullptr;
-  const detail::row_format* format_ = nullptr;
 };
 
 namespace detail {

@@ -12,12 +12,17 @@
 #include <vector>
 
 #include <wick/ext/file_range.hpp>
-#include <wick/io/detail/object_store.hpp>
 #include <wick/io/record.hpp>
+#include <wick/io/remote_list.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/tar_index.hpp>
 
 namespace wick::inline v0_1 {
+
+namespace detail {
+class tar_samples;
+class tar_records;
+}  // namespace detail
 
 /// What becomes of a sample that lacks a wanted member.
 enum class missing_member : unsigned char {
@@ -50,14 +55,18 @@ class shard_list {
     add_all(texts);
   }
   /// What wick::remote() gives.
-  shard_list(const detail::remote_list& objects);  // NOLINT(google-explicit-constructor)
+  shard_list(const remote_list& objects);  // NOLINT(google-explicit-constructor)
 
   std::vector<std::string> paths;
-  std::shared_ptr<detail::object_store> store;  ///< of those that are URLs
 
  private:
+  friend class detail::tar_samples;
+  friend class detail::tar_records;
+
   void add(const std::string& pattern);
   void add_all(std::span<const std::string> patterns);
+
+  std::shared_ptr<detail::object_store> store_;  // of those that are URLs
 };
 
 /// Options of tar().

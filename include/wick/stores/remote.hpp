@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <wick/io/detail/object_store.hpp>
+#include <wick/io/remote_list.hpp>
 
 namespace wick::inline v0_1 {
 
@@ -71,13 +71,13 @@ struct remote_options {
 ///
 /// A program that includes this header may give the URLs to a source as they are: `tar("https://…")`. Needs
 /// the target wick::curl. \throws wick::error for what is no URL, or one of another kind
-detail::remote_list remote(const std::string& pattern);
-detail::remote_list remote(const std::vector<std::string>& patterns);
-detail::remote_list remote(std::initializer_list<std::string> patterns);
+remote_list remote(const std::string& pattern);
+remote_list remote(const std::vector<std::string>& patterns);
+remote_list remote(std::initializer_list<std::string> patterns);
 /// The same with options, and with connections of its own.
-detail::remote_list remote(const std::string& pattern, const remote_options& options);
-detail::remote_list remote(const std::vector<std::string>& patterns, const remote_options& options);
-detail::remote_list remote(std::initializer_list<std::string> patterns, const remote_options& options);
+remote_list remote(const std::string& pattern, const remote_options& options);
+remote_list remote(const std::vector<std::string>& patterns, const remote_options& options);
+remote_list remote(std::initializer_list<std::string> patterns, const remote_options& options);
 
 namespace detail {
 

@@ -111,10 +111,18 @@ struct segmented_window {
   std::int64_t end;
 };
 
-/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
-struct token_files {
+/// What is in a wick::token_files.
+struct token_stream {
   std::shared_ptr<const token_store> store;
 };
+
+}  // namespace detail
+
+/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
+struct token_files : detail::token_stream {};
+
+namespace detail {
+
 /// The same in memory. Made by tokens(vector).
 struct token_array {
   std::shared_ptr<const void> owner;
@@ -261,12 +269,12 @@ struct once_read<segmented_window> {
 /// tokens
 template <detail::token_number T = std::uint16_t, class Paths>
   requires requires(const Paths& p) { files(p); }
-detail::token_files tokens(const Paths& paths, const tokens_options& options = {}) {
+token_files tokens(const Paths& paths, const tokens_options& options = {}) {
   return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
                                                       options.header, options.raw)};
 }
 template <detail::token_number T = std::uint16_t>
-detail::token_files tokens(std::initializer_list<std::string> paths, const tokens_options& options = {}) {
+token_files tokens(std::initializer_list<std::string> paths, const tokens_options& options = {}) {
   return tokens<T>(files(paths), options);
 }
 /// The same of tokens in memory, which it takes over. Its chunks need no read().
@@ -282,7 +290,7 @@ detail::token_array tokens(std::vector<T> all) {
 /// `in_memory(tokens("train.bin")) | chunks(1024) | shuffle() | batch(32)` has no read(), and takes a chunk
 /// about as fast as memory gives it. Each process has its own copy. Blocks. \throws wick::error when a file
 /// can't be read or changes meanwhile
-detail::token_array in_memory(const detail::token_files& of);
+detail::token_array in_memory(const token_files& of);
 
 /// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
 /// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself

@@ -34,7 +34,7 @@ class pin_stage {
   }
 
   /// The loader takes the memory of its batches from here: nothing is copied to be pinned.
-  std::shared_ptr<wick::detail::slab_memory> slab_memory() {
+  std::shared_ptr<wick::slab_memory> slab_memory() {
     if (memory_ == nullptr) memory_ = make_pinned_memory();
     return memory_;
   }
@@ -44,7 +44,7 @@ class pin_stage {
   }
 
  private:
-  std::shared_ptr<wick::detail::slab_memory> memory_;
+  std::shared_ptr<wick::slab_memory> memory_;
 };
 
 }  // namespace detail

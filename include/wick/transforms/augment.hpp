@@ -51,7 +51,7 @@ class augment_stage {
       const auto color = [&](lazy_image& picture) {
         if (picture.color_stages()) picture.apply(*op.color);
       };
-      const auto move = [&](auto& part) { part.follow(op.move, size); };
+      const auto move = [&](auto& part) { follow(part, op.move, size); };
       if (op.color)
         for_each_part<any_colored>(item, color);
       else

@@ -56,8 +56,8 @@ class random_iou_crop_stage {
     if (!part) return item;
     geometry_step step = geometry_step::crop(*part);
     step.by_middle = true;
-    const auto follow = [&](auto& each) { each.follow(step, size); };
-    for_each_part<any_placed>(item, follow);
+    const auto move = [&](auto& each) { follow(each, step, size); };
+    for_each_part<any_placed>(item, move);
     return item;
   }
 

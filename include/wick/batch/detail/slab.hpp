@@ -15,6 +15,7 @@
 
 #include <wick/base/detail/brief_lock.hpp>
 #include <wick/base/detail/owned.hpp>
+#include <wick/ext/slab_memory.hpp>
 
 #ifdef __linux__
 #include <sched.h>
@@ -22,25 +23,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A block of memory, and what frees it: `free(context)`, once, on any thread.
-struct memory_block {
-  std::byte* data = nullptr;
-  void* context = nullptr;
-  void (*free)(void* context) = nullptr;
-};
-
-/// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
-class slab_memory {
- public:
-  virtual ~slab_memory() = default;
-  /// \throws std::bad_alloc
-  virtual memory_block allocate(std::size_t bytes) = 0;
-  /// True for memory that itself keeps what is freed, since it alone knows when a block may be written again:
-  /// a device may still be reading it. A pool then keeps no block, and a block may be freed when this object
-  /// is gone.
-  virtual bool recycles() const noexcept { return false; }
-};
-
+/// Ordinary memory.
 class host_slab_memory final : public slab_memory {
  public:
   static constexpr std::size_t alignment = 64;

@@ -16,13 +16,14 @@
 #include <wick/codec/detail/jpeg_place.hpp>
 #include <wick/codec/detail/jpeg_walk.hpp>
 #include <wick/codec/detail/packed_places.hpp>
+#include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 
 /// The places of many pictures, each under a hash of all its bytes. Any thread may call it. Nothing is ever
 /// removed for want of room: an epoch takes each picture once, and the one that was not looked at for longest
 /// is the next that is wanted.
-class crop_index {
+class crop_index : public decoder_notes {
  public:
   /// \param budget bytes
   explicit crop_index(std::size_t budget) noexcept : budget_(budget) {}

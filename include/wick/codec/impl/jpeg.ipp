@@ -61,7 +61,7 @@ inline void jpeg_decode_rows(std::span<const std::byte> encoded, const picture_i
         if ((*decoder).decode(*frame, encoded, with, sink)) return;
         break;
       } catch (const wrong_jpeg_place&) {
-        with.index = nullptr;
+        with.notes = nullptr;
       }
     }
   }

@@ -33,16 +33,16 @@ class jpeg_decoder {
     choose_scale(request.scale);
     choose_part(request);
     const bool cuts = part_.y > 0 || part_.width < output_width_;
-    if (request.index == nullptr || !cuts || !request.index->may_have(encoded))
-      return read_rows(request, sink);
+    auto* const index = static_cast<crop_index*>(request.notes);
+    if (index == nullptr || !cuts || !index->may_have(encoded)) return read_rows(request, sink);
     const std::uint64_t key = crop_index::key_of(encoded);
     try {
-      request.index->begin(key, walk_);
+      index->begin(key, walk_);
       if (!read_rows(request, sink)) return false;
-      request.index->end(key, walk_);
+      index->end(key, walk_);
       return true;
     } catch (const wrong_jpeg_place&) {
-      request.index->drop(key);
+      index->drop(key);
       throw;
     }
   }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <wick/image/detail/steps.hpp>
-#include <wick/pixels/detail/wide_rows.hpp>
 #include <wick/pixels/image.hpp>
+#include <wick/pixels/wide_rows.hpp>
 
 namespace wick::inline v0_1::detail {
 

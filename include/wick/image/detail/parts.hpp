@@ -27,9 +27,15 @@ namespace wick::inline v0_1::detail {
 
 // ---- what has a place ----
 
-/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
+/// A type of the user's takes part by a member.
 template <class T>
-concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
+  requires requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); }
+void follow(T& part, const geometry_step& step, frame in) {
+  part.follow(step, in);
+}
+/// A part with a place in the picture: it follows what is done to that.
+template <class T>
+concept placed = requires(T& part, const geometry_step& step, frame in) { follow(part, step, in); };
 /// It has pixels, whose size is the sample's.
 template <class T>
 concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
@@ -184,8 +190,8 @@ class geometry_stage {
     fill_visible(item);
     for (const geometry_step& step : self().decide(size, c)) {
       require_bounded(step, size);
-      const auto follow = [&](auto& part) { part.follow(step, size); };
-      for_each_part<any_placed>(item, follow);
+      const auto move = [&](auto& part) { follow(part, step, size); };
+      for_each_part<any_placed>(item, move);
       size = step.after(size);
     }
     return item;

@@ -98,48 +98,47 @@ inline std::array<float, 4> around(const projection& there, const std::array<flo
 
 }  // namespace detail::boxing
 
-void boxes::follow(const detail::geometry_step& step, detail::frame in) {
-  namespace boxing = detail::boxing;
-  using kind = detail::geometry_step::kind;
-  boxing::check(*this);
-  fill_visible();
+void detail::follow(boxes& of, const geometry_step& step, frame in) {
+  using kind = geometry_step::kind;
+  boxing::check(of);
+  of.fill_visible();
   switch (step.what) {
     case kind::crop:
       if (step.by_middle)
-        boxing::keep(*this, [&](std::size_t i) { return boxing::has_middle_of(step.part, xyxy[i]); });
-      boxing::shift(*this, -step.part.x, -step.part.y);
-      return boxing::cut(*this, step.after(in));
+        boxing::keep(of, [&](std::size_t i) { return boxing::has_middle_of(step.part, of.xyxy[i]); });
+      boxing::shift(of, -step.part.x, -step.part.y);
+      return boxing::cut(of, step.after(in));
     case kind::resize: {
       // Single precision, as torchvision counts.
       const auto x = static_cast<float>(static_cast<double>(step.size.width) / in.width),
                  y = static_cast<float>(static_cast<double>(step.size.height) / in.height);
-      for (auto& box : xyxy) box = {box[0] * x, box[1] * y, box[2] * x, box[3] * y};
+      for (auto& box : of.xyxy) box = {box[0] * x, box[1] * y, box[2] * x, box[3] * y};
       return;
     }
     case kind::mirror_x: {
       const auto width = static_cast<float>(in.width);
-      for (auto& box : xyxy) box = {width - box[2], box[1], width - box[0], box[3]};
+      for (auto& box : of.xyxy) box = {width - box[2], box[1], width - box[0], box[3]};
       return;
     }
     case kind::mirror_y: {
       const auto height = static_cast<float>(in.height);
-      for (auto& box : xyxy) box = {box[0], height - box[3], box[2], height - box[1]};
+      for (auto& box : of.xyxy) box = {box[0], height - box[3], box[2], height - box[1]};
       return;
     }
     case kind::pad:
-      detail::require_plain_border(step.around.mode, "boxes");
-      boxing::shift(*this, step.around.by.left, step.around.by.top);
-      return boxing::cut(*this, step.after(in));
+      require_plain_border(step.around.mode, "boxes");
+      boxing::shift(of, step.around.by.left, step.around.by.top);
+      return boxing::cut(of, step.after(in));
     case kind::warp: {
-      const detail::projection there = step.places(in);
-      for (auto& box : xyxy) box = boxing::around(there, box);
-      return boxing::cut(*this, step.after(in));
+      const projection there = step.places(in);
+      for (auto& box : of.xyxy) box = boxing::around(there, box);
+      return boxing::cut(of, step.after(in));
     }
     case kind::drop_boxes:
-      boxing::cut(*this, in);
-      return boxing::keep(*this, [&](std::size_t i) {
-        return xyxy[i][2] - xyxy[i][0] >= step.min_size && xyxy[i][3] - xyxy[i][1] >= step.min_size &&
-               visible[i] >= step.min_visible;
+      boxing::cut(of, in);
+      return boxing::keep(of, [&](std::size_t i) {
+        return of.xyxy[i][2] - of.xyxy[i][0] >= step.min_size &&
+               of.xyxy[i][3] - of.xyxy[i][1] >= step.min_size && of.visible[i] >= step.min_visible;
       });
   }
 }

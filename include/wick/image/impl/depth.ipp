@@ -8,7 +8,7 @@
 #include <wick/image/depth.hpp>
 #include <wick/image/impl/mask.ipp>
 #include <wick/pipeline/error.hpp>
-#include <wick/pixels/detail/wide_rows.hpp>
+#include <wick/pixels/wide_rows.hpp>
 
 namespace wick::inline v0_1 {
 
@@ -36,10 +36,10 @@ inline wide_rows rows_of_distances(int width, int height, std::vector<std::uint1
 depth::depth(int width, int height, std::vector<std::uint16_t> distances)
     : distances_(detail::rows_of_distances(width, height, std::move(distances)), detail::distances) {}
 
-void depth::follow(const detail::geometry_step& step, detail::frame) {
-  detail::geometry_step own = step;
+void detail::follow(depth& of, const geometry_step& step, frame) {
+  geometry_step own = step;
   own.around.mask_fill = 0;
-  detail::masks::follow(distances_, own, detail::decodes_depth);
+  masks::follow(of.distances_, own, decodes_depth);
 }
 
 std::vector<std::uint16_t> depth::distances() const {

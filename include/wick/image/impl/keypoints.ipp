@@ -10,11 +10,11 @@
 
 namespace wick::inline v0_1 {
 
-void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
-  using kind = detail::geometry_step::kind;
-  fill_visible();
-  if (visible.size() != size()) {
-    throw error("keypoints: " + std::to_string(visible.size()) + " marks of " + std::to_string(size()) +
+void detail::follow(keypoints& of, const geometry_step& step, frame in) {
+  using kind = geometry_step::kind;
+  of.fill_visible();
+  if (of.visible.size() != of.size()) {
+    throw error("keypoints: " + std::to_string(of.visible.size()) + " marks of " + std::to_string(of.size()) +
                 " points; give as many, or none");
   }
   // x * across + right, y * down + below: in single precision, as torchvision counts.
@@ -34,13 +34,13 @@ void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
       down = -1, below = static_cast<float>(in.height - 1);
       break;
     case kind::pad:
-      detail::require_plain_border(step.around.mode, "keypoints");
+      require_plain_border(step.around.mode, "keypoints");
       right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
       break;
     case kind::warp: {
-      const detail::projection there = step.places(in);
-      for (auto& [x, y] : xy) {
-        const detail::point at = there({x, y});
+      const projection there = step.places(in);
+      for (auto& [x, y] : of.xy) {
+        const point at = there({x, y});
         x = static_cast<float>(at.x), y = static_cast<float>(at.y);
       }
       break;
@@ -48,13 +48,13 @@ void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
     case kind::drop_boxes:
       break;
   }
-  const detail::frame out = step.after(in);
+  const frame out = step.after(in);
   const auto width = static_cast<float>(out.width), height = static_cast<float>(out.height);
-  for (std::size_t i = 0; i < size(); ++i) {
-    auto& [x, y] = xy[i];
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    auto& [x, y] = of.xy[i];
     x = x * across + right;
     y = y * down + below;
-    if (!(x >= 0 && x < width && y >= 0 && y < height)) visible[i] = 0;
+    if (!(x >= 0 && x < width && y >= 0 && y < height)) of.visible[i] = 0;
   }
 }
 

@@ -1,22 +1,22 @@
 /// \file
-/// The bodies of what image/lazy_image.hpp declares for taking a picture's pixels, copying them and putting
-/// others in their place. Included in exactly one file of a program.
+/// The bodies of what image/detail/planned_picture.hpp declares for taking a picture's pixels, copying them
+/// and putting others in their place. Included in exactly one file of a program.
 #pragma once
 
 #include <string>
 
-#include <wick/image/lazy_image.hpp>
+#include <wick/image/detail/planned_picture.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::detail {
 
-image lazy_image::pixels() const& {
+image planned_picture::pixels() const& {
   refuse_normalized("pixels as wick::image");
   refuse_wide("pixels as wick::image");
   return render();
 }
 
-image lazy_image::pixels() && {
+image planned_picture::pixels() && {
   refuse_normalized("pixels as wick::image");
   refuse_wide("pixels as wick::image");
   if (untouched()) return shared_ ? image(shared_->levels) : std::move(decoded_);
@@ -25,12 +25,12 @@ image lazy_image::pixels() && {
   return out;
 }
 
-std::vector<std::uint16_t> lazy_image::wide_levels() const {
+std::vector<std::uint16_t> planned_picture::wide_levels() const {
   if (!as_.wide) throw error("levels of 16 bits of an image that has 8; take pixels()");
   return render_wide().levels;
 }
 
-image lazy_image::materialize() && {
+image planned_picture::materialize() && {
   if (type() != dtype::uint8) {
     throw error("a wick::image has 8 bits a channel, and the picture is " + std::string(to_string(type())) +
                 " by decode(), to_float() or normalize(), which goes with batch() alone; write these behind "
@@ -39,23 +39,22 @@ image lazy_image::materialize() && {
   return std::move(*this).pixels();
 }
 
-void lazy_image::replace_pixels(image pixels) {
-  const detail::pixel_numbers as = as_;
-  *this = lazy_image(std::move(pixels));
+void planned_picture::replace_pixels(image pixels) {
+  const pixel_numbers as = as_;
+  *this = planned_picture(std::move(pixels));
   as_ = as;
 }
 
-lazy_image lazy_image::share() {
+planned_picture planned_picture::share() {
   if (!encoded_.empty()) throw error("a picture that is not decoded yet is shared; call carry_out() before");
   if (!shared_) {
-    shared_ = std::make_shared<const detail::shared_pixels>(
-        detail::shared_pixels{std::move(decoded_), std::move(wide_)});
+    shared_ = std::make_shared<const shared_pixels>(shared_pixels{std::move(decoded_), std::move(wide_)});
   }
   return clone();
 }
 
-lazy_image lazy_image::clone() const {
-  lazy_image out;
+planned_picture planned_picture::clone() const {
+  planned_picture out;
   out.encoded_ = bytes(encoded_.data(), encoded_.size());
   out.decoded_ = decoded_;
   out.wide_ = wide_;
@@ -75,44 +74,44 @@ lazy_image lazy_image::clone() const {
   return out;
 }
 
-std::size_t lazy_image::kept_bytes() const noexcept {
+std::size_t planned_picture::kept_bytes() const noexcept {
   return encoded_.size() + decoded().pixels().size() + wide().levels.size() * sizeof(std::uint16_t);
 }
 
-void lazy_image::save(cache_writer& out) const {
+void planned_picture::save(cache_writer& out) const {
   if (!untouched()) throw error("a picture that is not decoded yet is saved; call carry_out() before");
   refuse_normalized("a cache on disk");
   for (const auto n : {static_cast<std::uint8_t>(as_.type), std::uint8_t{as_.wide},
                        static_cast<std::uint8_t>((as_.indexes ? 1 : 0) | (as_.color ? 0 : 2))})
     out.number(n);
   if (as_.wide) {
-    out.number(detail::kept_extents{wide().width, wide().height, wide().channels});
+    out.number(kept_extents{wide().width, wide().height, wide().channels});
     return out.put(wide().levels.data(), wide().levels.size() * sizeof(std::uint16_t));
   }
-  out.number(detail::kept_extents{decoded().width(), decoded().height(), decoded().channels()});
+  out.number(kept_extents{decoded().width(), decoded().height(), decoded().channels()});
   out.put(decoded().data(), decoded().pixels().size());
 }
 
-lazy_image lazy_image::load(cache_reader& in) {
+planned_picture planned_picture::load(cache_reader& in) {
   const auto type = in.number<std::uint8_t>(), wide = in.number<std::uint8_t>(),
              how = in.number<std::uint8_t>();
-  const detail::pixel_numbers as{static_cast<dtype>(type), wide != 0, (how & 1) != 0, (how & 2) == 0};
-  const auto size = detail::kept_extents::of(in, as.wide ? sizeof(std::uint16_t) : 1);
-  lazy_image out;
+  const pixel_numbers as{static_cast<dtype>(type), wide != 0, (how & 1) != 0, (how & 2) == 0};
+  const auto size = kept_extents::of(in, as.wide ? sizeof(std::uint16_t) : 1);
+  planned_picture out;
   if (as.wide) {
-    detail::wide_rows rows(size.width, size.height, size.channels, 0);
+    wide_rows rows(size.width, size.height, size.channels, 0);
     in.take(rows.levels.data(), rows.levels.size() * sizeof(std::uint16_t));
-    out = lazy_image(std::move(rows), as);
+    out = planned_picture(std::move(rows), as);
   } else {
     image pixels(size.width, size.height, size.channels);
     in.take(pixels.data(), pixels.pixels().size());
-    out = lazy_image(std::move(pixels));
+    out = planned_picture(std::move(pixels));
   }
   out.as_ = as;
   return out;
 }
 
-void lazy_image::carry_out() {
+void planned_picture::carry_out() {
   if (untouched()) return;
   if (as_.wide) {
     hold(render_wide());
@@ -126,16 +125,16 @@ void lazy_image::carry_out() {
   channels_ = out_channels_;
 }
 
-void lazy_image::hold(image pixels) noexcept {
+void planned_picture::hold(image pixels) noexcept {
   decoded_ = std::move(pixels);
   shared_.reset();
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+  plan_ = plan::whole(decoded_.width(), decoded_.height());
 }
 
-void lazy_image::hold(detail::wide_rows rows) noexcept {
+void planned_picture::hold(wide_rows rows) noexcept {
   wide_ = std::move(rows);
   shared_.reset();
-  plan_ = detail::plan::whole(wide_.width, wide_.height);
+  plan_ = plan::whole(wide_.width, wide_.height);
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -1,16 +1,16 @@
 /// \file
-/// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
-/// program.
+/// What image/detail/planned_picture.hpp declares of turning, shearing and tilting. Included in exactly one
+/// file of a program.
 #pragma once
 
 #include <cstring>
 
-#include <wick/image/lazy_image.hpp>
+#include <wick/image/detail/planned_picture.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::detail {
 
-void lazy_image::warp_wide(const detail::geometry_step& step) {
+void planned_picture::warp_wide(const geometry_step& step) {
   carry_out();
   // Of 16 bits, one number is two channels of a picture: nearest moves them together.
   const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
@@ -18,13 +18,13 @@ void lazy_image::warp_wide(const detail::geometry_step& step) {
   std::memcpy(by.fill.data(), &fill, sizeof fill);
   image pairs(wide().width, wide().height, 2);
   std::memcpy(pairs.data(), wide().levels.data(), pairs.pixels().size());
-  const image moved = detail::warped(pairs.view(), by);
-  detail::wide_rows out(by.width, by.height, 1, 0);
+  const image moved = warped(pairs.view(), by);
+  wide_rows out(by.width, by.height, 1, 0);
   std::memcpy(out.levels.data(), moved.data(), moved.pixels().size());
   hold(std::move(out));
 }
 
-void lazy_image::warp(const detail::warp& by) {
+void planned_picture::warp(const detail::warp& by) {
   refuse_normalized("affine, rotate and perspective");
   refuse_wide("affine, rotate and perspective");
   if (as_.indexes && by.filter != interpolation::nearest) {
@@ -39,8 +39,8 @@ void lazy_image::warp(const detail::warp& by) {
     return mirror_y();
   }
   if (!untouched()) carry_out();
-  const detail::phase_timer timer(slot_phase::resize);
-  hold(detail::warped(decoded().view(), by));
+  const phase_timer timer(slot_phase::resize);
+  hold(warped(decoded().view(), by));
 }
 
-}  // namespace wick
+}  // namespace wick::detail

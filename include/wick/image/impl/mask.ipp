@@ -64,8 +64,8 @@ mask::mask(image numbers)
     : numbers_(detail::masks::one_channel(std::move(numbers)),
                detail::pixel_numbers{dtype::uint8, false, true}) {}
 
-void mask::follow(const detail::geometry_step& step, detail::frame) {
-  detail::masks::follow(numbers_, step, detail::decodes_mask);
+void detail::follow(mask& of, const geometry_step& step, frame) {
+  masks::follow(of.numbers_, step, decodes_mask);
 }
 
 image mask::pixels() const {

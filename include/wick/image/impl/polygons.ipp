@@ -107,15 +107,15 @@ inline void keep_by_middle(polygons& of, const rect& part) {
 
 }  // namespace detail::outlining
 
-void polygons::follow(const detail::geometry_step& step, detail::frame in) {
-  using kind = detail::geometry_step::kind;
-  detail::outlining::check(*this);
-  const detail::frame out = step.after(in);
+void detail::follow(polygons& of, const geometry_step& step, frame in) {
+  using kind = geometry_step::kind;
+  outlining::check(of);
+  const frame out = step.after(in);
   // x * across + right, y * down + below
   float across = 1, right = 0, down = 1, below = 0;
   switch (step.what) {
     case kind::crop:
-      if (step.by_middle) detail::outlining::keep_by_middle(*this, step.part);
+      if (step.by_middle) outlining::keep_by_middle(of, step.part);
       right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
       break;
     case kind::resize:
@@ -129,26 +129,26 @@ void polygons::follow(const detail::geometry_step& step, detail::frame in) {
       down = -1, below = static_cast<float>(in.height);
       break;
     case kind::pad:
-      detail::require_plain_border(step.around.mode, "polygons");
+      require_plain_border(step.around.mode, "polygons");
       right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
       break;
     case kind::warp: {
-      const detail::projection there = step.places(in);
-      for (auto& outline : outlines) {
+      const projection there = step.places(in);
+      for (auto& outline : of.outlines) {
         for (auto& [x, y] : outline) {
-          const detail::point at = there({x, y});
+          const point at = there({x, y});
           x = static_cast<float>(at.x), y = static_cast<float>(at.y);
         }
       }
-      return detail::outlining::cut(*this, out);
+      return outlining::cut(of, out);
     }
     case kind::drop_boxes:
       return;
   }
-  for (auto& outline : outlines) {
+  for (auto& outline : of.outlines) {
     for (auto& [x, y] : outline) x = x * across + right, y = y * down + below;
   }
-  if (step.what == kind::crop || step.what == kind::pad) detail::outlining::cut(*this, out);
+  if (step.what == kind::crop || step.what == kind::pad) outlining::cut(of, out);
 }
 
 }  // namespace wick

@@ -23,19 +23,25 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::inline v0_1::detail {
+namespace wick::inline v0_1 {
 
+namespace detail {
 class object_store;
+}
 
 /// An object of a store. Kept by its source, which outlives all reads.
 struct remote_object {
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
 
-  object_store* store = nullptr;
+  detail::object_store* store = nullptr;
   std::uint64_t indexed = 0;                 ///< its version when the source looked into it; 0: it did not
   std::atomic<std::uint64_t> size{unknown};  ///< bytes, as the first answer says
   std::atomic<std::uint64_t> version{0};     ///< a hash of the first answer's ETag, or date; 0: no answer yet
 };
+
+}  // namespace wick
+
+namespace wick::inline v0_1::detail {
 
 /// The server answers, and doesn't give the object: it is not there, or not for this user.
 class store_refusal : public error {
@@ -105,8 +111,8 @@ class object_store {
   virtual std::string note() const = 0;
 };
 
-/// Objects by name: what wick::remote() gives, for sources to take in the place of paths.
-struct remote_list {
+/// Objects by name: what is in a wick::remote_list.
+struct remote_objects {
   std::shared_ptr<object_store> store;
   std::vector<remote_name> names;
   std::string folder = {};  ///< "s3://bucket/train/", when they are all that is in it

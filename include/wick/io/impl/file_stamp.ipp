@@ -10,7 +10,7 @@
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::inline v0_1::detail {
+namespace wick::inline v0_1 {
 
 file_stamp file_stamp::of(int file) {
   struct ::stat about {};
@@ -48,6 +48,8 @@ const char* file_stamp::change(const file_stamp& now) const noexcept {
   return nullptr;
 }
 
+namespace detail {
+
 void require_same(const file_stamp& then, const file_stamp& now, const char* since, const char* advice) {
   const char* const what = then.change(now);
   if (what == nullptr) return;
@@ -77,4 +79,6 @@ void file_watch::end(int file, const file_stamp* indexed) {
                "let its writer end before it is read, or write under another name and rename it");
 }
 
-}  // namespace wick::detail
+}  // namespace detail
+
+}  // namespace wick

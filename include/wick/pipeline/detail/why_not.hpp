@@ -70,12 +70,13 @@ template <class T>
   requires requires { &T::operator(); }
 struct first_parameter<T> : first_parameter<decltype(&T::operator())> {};
 
-/// It has a shape and lies in memory, as a row of tensor_dataset() does, and is no part of a picture.
+/// It has a shape and lies in memory, as a row of tensor_dataset() does, and isn't a part of a picture: those
+/// are decoded late, or follow the picture.
 template <class T>
 concept is_an_array = requires(const T& t, slot to) {
   t.extents();
   t.write_to(to);
-} && !requires { &T::follow; };
+} && !lazy<T> && !requires { &T::follow; };
 
 template <class T>
 inline constexpr bool has_column = is_column<T>;

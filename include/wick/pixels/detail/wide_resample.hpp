@@ -13,9 +13,9 @@
 #include <wick/pixels/detail/axis.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 #include <wick/pixels/detail/row_resampler.hpp>
-#include <wick/pixels/detail/wide_rows.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
+#include <wick/pixels/wide_rows.hpp>
 
 namespace wick::inline v0_1::detail {
 

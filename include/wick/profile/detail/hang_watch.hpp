@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <mutex>
 
-#include <wick/async/detail/hang_handler.hpp>
 #include <wick/async/executor.hpp>
+#include <wick/async/hang_handler.hpp>
 #include <wick/base/detail/clock.hpp>
 #include <wick/base/detail/duration.hpp>
 #include <wick/base/detail/owned.hpp>

@@ -29,8 +29,8 @@ struct class_folder::table {
   std::vector<detail::owned<char[]>> paths;  // a block a class: path NUL path NUL …
   std::vector<entry> samples;
   std::size_t root_size = 0;
-  std::shared_ptr<detail::object_store> store;       // of a folder in S3, and
-  std::unique_ptr<detail::remote_object[]> objects;  // its files
+  std::shared_ptr<detail::object_store> store;  // of a folder in S3, and
+  std::unique_ptr<remote_object[]> objects;     // its files
 
   static std::vector<std::string> list_classes(const std::string& root, const class_folder_options& options,
                                                words in_messages);
@@ -126,14 +126,13 @@ struct listed_file {
 
 }  // namespace
 
-class_folder::class_folder(const detail::remote_list& folder, class_folder_options options)
+class_folder::class_folder(const remote_list& folder, class_folder_options options)
     : class_folder(folder, std::move(options), words()) {}
-class_folder::class_folder(const detail::remote_list& folder, class_folder_options options,
-                           words in_messages) {
+class_folder::class_folder(const remote_list& folder, class_folder_options options, words in_messages) {
   keep(folder, std::move(options), in_messages);
 }
 
-void class_folder::keep(const detail::remote_list& objects, class_folder_options options, words in_messages) {
+void class_folder::keep(const remote_list& objects, class_folder_options options, words in_messages) {
   if (objects.folder.empty() || objects.names.empty())
     throw error(std::string(in_messages.source) +
                 ": remote() names single objects; give it one folder: \"s3://bucket/train/\"");
@@ -160,7 +159,7 @@ void class_folder::keep(const detail::remote_list& objects, class_folder_options
     return std::tuple(a.label(root.size()), a.folder, a.name) <
            std::tuple(b.label(root.size()), b.folder, b.name);
   });
-  data->objects = std::make_unique<detail::remote_object[]>(found.size());
+  data->objects = std::make_unique<remote_object[]>(found.size());
   std::size_t end = 0;
   for (const std::string_view label : labels) {
     std::vector<detail::folder_files> of_class;
@@ -231,7 +230,7 @@ std::uint64_t class_folder::fingerprint() const noexcept {
   for (std::uint64_t i = 0; i < size(); ++i) {
     h.add(std::string_view(at(i).data.path + data_->root_size));
     if (data_->objects == nullptr) continue;
-    const detail::remote_object& object = data_->objects[i];
+    const remote_object& object = data_->objects[i];
     h.add(object.size.load(std::memory_order_relaxed)).add(object.indexed);
   }
   return h.add(size()).value();

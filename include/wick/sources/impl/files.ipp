@@ -37,20 +37,20 @@ void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::obj
   data->shared_prefix = shared_prefix(*data);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!detail::is_url(paths[i])) continue;
-    if (data->objects == nullptr) data->objects = std::make_unique<detail::remote_object[]>(paths.size());
+    if (data->objects == nullptr) data->objects = std::make_unique<remote_object[]>(paths.size());
     data->objects[i].store = store.get();
   }
   data->store = std::move(store);
   data_ = std::move(data);
 }
 
-void files::keep(const detail::remote_list& objects) {
+void files::keep(const remote_list& objects) {
   std::vector<std::string> urls;
   urls.reserve(objects.names.size());
   for (const detail::remote_name& n : objects.names) urls.push_back(n.url);
   keep(urls, objects.store);
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    detail::remote_object& object = data_->objects[i];
+    remote_object& object = data_->objects[i];
     object.size.store(objects.names[i].size, std::memory_order_relaxed);
     object.version.store(object.indexed = objects.names[i].version, std::memory_order_relaxed);
   }
@@ -83,7 +83,7 @@ std::string_view files::name(std::uint64_t i) const noexcept {
 std::uint64_t files::fingerprint() const noexcept {
   fingerprint_hash h;
   for (std::uint64_t i = 0; i < size(); ++i) {
-    const detail::remote_object* const object = data_->object(i);
+    const remote_object* const object = data_->object(i);
     h.add(name(i));
     if (object == nullptr) continue;
     detail::add_query(h, path(i));

@@ -27,15 +27,15 @@ bool is_kept_index(const std::string& name) noexcept { return name.ends_with(".w
 
 }  // namespace
 
-shard_list::shard_list(const detail::remote_list& objects) : store(objects.store) {
+shard_list::shard_list(const remote_list& objects) : store_(objects.store) {
   for (const detail::remote_name& n : objects.names) paths.push_back(n.url);
   std::erase_if(paths, is_kept_index);
 }
 
 void shard_list::add(const std::string& pattern) {
   if (detail::is_url(pattern)) {
-    if (store == nullptr) store = detail::store_of(pattern, "tar");
-    for (detail::remote_name& n : store->names(pattern)) paths.push_back(std::move(n.url));
+    if (store_ == nullptr) store_ = detail::store_of(pattern, "tar");
+    for (detail::remote_name& n : store_->names(pattern)) paths.push_back(std::move(n.url));
   } else {
     for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
   }
@@ -48,7 +48,7 @@ namespace wick::inline v0_1::detail {
 
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
-          std::move(shards.paths), std::move(shards.store),
+          std::move(shards.paths), std::move(shards.store_),
           record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
           options.missing_member == missing_member::leave_out, options.keep_index,
           options.key == tar_key::to_last_dot)) {}
@@ -65,12 +65,12 @@ std::string tar_samples::key(std::uint64_t i) const {
 
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
-          std::move(shards.paths), std::move(shards.store), record_fields(members), false,
+          std::move(shards.paths), std::move(shards.store_), record_fields(members), false,
           options.missing_member == missing_member::leave_out, options.keep_index,
           options.key == tar_key::to_last_dot)) {}
 
 record<file_range> tar_records::at(std::uint64_t i) const {
-  record<file_range> out(index_->key(i), index_->fields());
+  record<file_range> out = index_->fields().start<file_range>(index_->key(i));
   const detail::tar_index::member* m = index_->at(i);
   for (std::size_t f = 0; f < index_->members(); ++f) {
     out.push_back(

@@ -38,25 +38,25 @@ std::shared_ptr<detail::object_store> default_store() {
 
 }  // namespace
 
-detail::remote_list remote(const std::string& pattern) { return remote(std::vector<std::string>{pattern}); }
+remote_list remote(const std::string& pattern) { return remote(std::vector<std::string>{pattern}); }
 
-detail::remote_list remote(const std::string& pattern, const remote_options& options) {
+remote_list remote(const std::string& pattern, const remote_options& options) {
   return remote(std::vector<std::string>{pattern}, options);
 }
 
-detail::remote_list remote(const std::vector<std::string>& patterns) {
+remote_list remote(const std::vector<std::string>& patterns) {
   return detail::named_by(default_store(), patterns);
 }
 
-detail::remote_list remote(const std::vector<std::string>& patterns, const remote_options& options) {
+remote_list remote(const std::vector<std::string>& patterns, const remote_options& options) {
   return detail::named_by(detail::open_store(options), patterns);
 }
 
-detail::remote_list remote(std::initializer_list<std::string> patterns) {
+remote_list remote(std::initializer_list<std::string> patterns) {
   return remote(std::vector<std::string>(patterns));
 }
 
-detail::remote_list remote(std::initializer_list<std::string> patterns, const remote_options& options) {
+remote_list remote(std::initializer_list<std::string> patterns, const remote_options& options) {
   return remote(std::vector<std::string>(patterns), options);
 }
 
@@ -65,9 +65,8 @@ bool detail::use_remote_for_urls() noexcept {
   return true;
 }
 
-detail::remote_list detail::named_by(std::shared_ptr<object_store> store,
-                                     const std::vector<std::string>& patterns) {
-  remote_list out{std::move(store), {}};
+remote_list detail::named_by(std::shared_ptr<object_store> store, const std::vector<std::string>& patterns) {
+  remote_list out{{std::move(store), {}}};
   for (const std::string& given : patterns) {
     const std::string pattern = out.store->pinned(given);
     std::vector<remote_name> found = out.store->names(pattern);

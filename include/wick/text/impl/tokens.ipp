@@ -95,7 +95,7 @@ std::uint64_t array_chunks::fingerprint() const noexcept {
 
 namespace wick::inline v0_1 {
 
-detail::token_array in_memory(const detail::token_files& of) {
+detail::token_array in_memory(const token_files& of) {
   const detail::token_store& store = *of.store;
   const auto size = static_cast<std::size_t>(store.size()) * store.format().size;
   auto all = std::make_shared_for_overwrite<std::byte[]>(size);

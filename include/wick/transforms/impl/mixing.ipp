@@ -150,7 +150,7 @@ void place_tile(image& canvas, const image& picture, const mosaic_tile& tile) {
   }
 }
 void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size) {
-  more.follow(geometry_step::crop(tile.part), size);
+  follow(more, geometry_step::crop(tile.part), size);
   for (auto& box : more.xyxy) {
     for (std::size_t i = 0; i < 4; ++i) box[i] += static_cast<float>(i % 2 == 0 ? tile.x : tile.y);
   }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace wick::inline v0_1::detail {
+namespace wick::inline v0_1 {
 
 /// Rows of a picture at 16 bits a channel, in its full width.
 struct wide_rows {
@@ -26,4 +26,4 @@ struct wide_rows {
   }
 };
 
-}  // namespace wick::detail
+}  // namespace wick

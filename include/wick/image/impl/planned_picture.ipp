@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/lazy_image.hpp declares. Included in exactly one file of a program.
+/// The bodies of what image/detail/planned_picture.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdio>
@@ -8,15 +8,15 @@
 
 #include <wick/image/detail/padding.hpp>
 #include <wick/image/detail/parts.hpp>
-#include <wick/image/lazy_image.hpp>
+#include <wick/image/detail/planned_picture.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pixels/detail/resample.hpp>
 #include <wick/pixels/detail/wide_resample.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::detail {
 
-lazy_image::lazy_image(bytes encoded, const picture_info& info, int channels, bool exact,
-                       const detail::pixel_numbers& as, std::shared_ptr<detail::crop_index> index) noexcept
+planned_picture::planned_picture(bytes encoded, const picture_info& info, int channels, bool exact,
+                                 const pixel_numbers& as, std::shared_ptr<crop_index> index) noexcept
     : encoded_(std::move(encoded)),
       info_(info),
       index_(std::move(index)),
@@ -24,46 +24,46 @@ lazy_image::lazy_image(bytes encoded, const picture_info& info, int channels, bo
       as_(as),
       channels_(channels),
       out_channels_(channels),
-      plan_(detail::plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
+      plan_(plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
 
-lazy_image::lazy_image(image pixels) noexcept
+planned_picture::planned_picture(image pixels) noexcept
     : decoded_(std::move(pixels)),
       channels_(decoded_.channels()),
       out_channels_(channels_),
-      plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
+      plan_(plan::whole(decoded_.width(), decoded_.height())) {}
 
-lazy_image::lazy_image(image pixels, const detail::pixel_numbers& as) noexcept
-    : lazy_image(std::move(pixels)) {
+planned_picture::planned_picture(image pixels, const pixel_numbers& as) noexcept
+    : planned_picture(std::move(pixels)) {
   as_ = as;
 }
 
-lazy_image::lazy_image(detail::wide_rows levels, const detail::pixel_numbers& as) noexcept
+planned_picture::planned_picture(wide_rows levels, const pixel_numbers& as) noexcept
     : as_(as), channels_(levels.channels), out_channels_(levels.channels) {
   hold(std::move(levels));
 }
 
-void lazy_image::crop(const detail::rect& part) {
+void planned_picture::crop(const rect& part) {
   if (!pointwise_) carry_out();
-  detail::compose_crop(plan_, part);
+  compose_crop(plan_, part);
   for (std::size_t i = 0; i < op_count_; ++i) ops_[i].crop(part);
-  for (detail::erased_numbers& e : erased_) e.crop(part);
+  for (erased_numbers& e : erased_) e.crop(part);
 }
 
-void lazy_image::mirror_x() noexcept {
+void planned_picture::mirror_x() noexcept {
   for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_x(width());
-  for (detail::erased_numbers& e : erased_) e.mirror_x(width());
-  detail::compose_mirror_x(plan_);
+  for (erased_numbers& e : erased_) e.mirror_x(width());
+  compose_mirror_x(plan_);
 }
 
-void lazy_image::mirror_y() noexcept {
+void planned_picture::mirror_y() noexcept {
   for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_y(height());
-  for (detail::erased_numbers& e : erased_) e.mirror_y(height());
-  detail::compose_mirror_y(plan_);
+  for (erased_numbers& e : erased_) e.mirror_y(height());
+  compose_mirror_y(plan_);
 }
 
-void lazy_image::resize(int width, int height, interpolation filter) {
-  detail::require_pixels({this->width(), this->height()});
-  if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
+void planned_picture::resize(int width, int height, interpolation filter) {
+  require_pixels({this->width(), this->height()});
+  if (as_.indexes && !is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
@@ -73,23 +73,23 @@ void lazy_image::resize(int width, int height, interpolation filter) {
         "a resize behind random_erasing, which is behind normalize or to_float; erase after the resize");
   }
   if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
-  if (detail::compose_resize(plan_, width, height, filter)) return;
+  if (compose_resize(plan_, width, height, filter)) return;
   carry_out();
-  detail::compose_resize(plan_, width, height, filter);
+  compose_resize(plan_, width, height, filter);
 }
 
-void lazy_image::pad(const detail::border& around) {
+void planned_picture::pad(const border& around) {
   if (around.by.empty()) return;
   if (as_.wide && as_.indexes) {
     carry_out();
-    return hold(detail::pad_wide(wide(), around));
+    return hold(pad_wide(wide(), around));
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): the moved-out pixels are replaced
-  replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
+  replace_pixels(pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
 }
 
-void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
-  using kind = detail::geometry_step::kind;
+void planned_picture::follow(const geometry_step& step) {
+  using kind = geometry_step::kind;
   switch (step.what) {
     case kind::crop:
       return crop(step.part);
@@ -109,7 +109,7 @@ void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
   }
 }
 
-void lazy_image::apply(const detail::pixel_op& op) {
+void planned_picture::apply(const pixel_op& op) {
   refuse_normalized("color operations");
   refuse_numbers("color operations");
   if (op_count_ == ops_.size() || out_channels_ != channels_) carry_out();
@@ -117,14 +117,14 @@ void lazy_image::apply(const detail::pixel_op& op) {
   pointwise_ = pointwise_ && op.pointwise();
 }
 
-void lazy_image::make_gray(int channels) {
+void planned_picture::make_gray(int channels) {
   refuse_normalized("grayscale");
   refuse_numbers("grayscale");
-  if (out_channels_ >= 3) apply({detail::pixel_op::kind::gray});
+  if (out_channels_ >= 3) apply({pixel_op::kind::gray});
   out_channels_ = channels;
 }
 
-void lazy_image::normalize(const detail::normalization& by) {
+void planned_picture::normalize(const normalization& by) {
   refuse_normalized("a second normalize");
   if (as_.indexes || as_.type == dtype::int32) {
     throw error("normalize gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
@@ -135,7 +135,7 @@ void lazy_image::normalize(const detail::normalization& by) {
   normal_ = by;
 }
 
-void lazy_image::as_float() {
+void planned_picture::as_float() {
   refuse_normalized("to_float");
   if (as_.indexes || as_.type == dtype::int32) {
     throw error("to_float gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
@@ -145,7 +145,7 @@ void lazy_image::as_float() {
   as_.type = dtype::float32;
 }
 
-void lazy_image::erase(const detail::erased_numbers& what) {
+void planned_picture::erase(const erased_numbers& what) {
   if (type() != dtype::float32)
     throw error("erase wants a picture of float32, and it is " + std::string(to_string(type())));
   erased_.push_back(what);
@@ -157,7 +157,7 @@ namespace {
 [[noreturn]] void rethrow_as_decode(const picture_info& info) {
   try {
     throw;
-  } catch (const detail::out_of_memory&) {
+  } catch (const out_of_memory&) {
     throw;
   } catch (const std::bad_alloc&) {
     char text[192];
@@ -165,7 +165,7 @@ namespace {
                   "no memory for an image of %lld x %lld px, which takes up to 16 bytes a pixel; lower "
                   "loader_options::workers, or refuse such images by decode({.max_pixels})",
                   static_cast<long long>(info.width), static_cast<long long>(info.height));
-    throw detail::out_of_memory("decode", text);
+    throw out_of_memory("decode", text);
   }
 }
 
@@ -175,7 +175,7 @@ decltype(auto) as_decode(const picture_info& info, F&& f) {
   try {
     return f();
   } catch (const error& e) {
-    throw detail::late_error("decode", e.what());
+    throw late_error("decode", e.what());
   } catch (const std::bad_alloc&) {
     rethrow_as_decode(info);
   }
@@ -183,7 +183,7 @@ decltype(auto) as_decode(const picture_info& info, F&& f) {
 
 }  // namespace
 
-void lazy_image::write_to(slot to) const {
+void planned_picture::write_to(slot to) const {
   if (encoded_.empty()) return write_pixels_to(to);
   try {
     write_pixels_to(to);
@@ -192,35 +192,35 @@ void lazy_image::write_to(slot to) const {
   }
 }
 
-void lazy_image::write_pixels_to(slot to) const {
+void planned_picture::write_pixels_to(slot to) const {
   if (as_.wide) {
-    const detail::wide_rows out = render_wide();
-    detail::write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_),
-                          channels_, 65535.0f, type(), normal_, to);
+    const wide_rows out = render_wide();
+    write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_), channels_,
+                  65535.0f, type(), normal_, to);
   } else if (as_.type != dtype::uint8 && !normalized()) {
     const image out = render();
-    detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
-                          out.channels(), 255.0f, type(), normal_, to);
+    write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()), out.channels(),
+                  255.0f, type(), normal_, to);
   } else if (normalized()) {
-    detail::level_map rest;
+    level_map rest;
     const image out = render(&rest);
-    detail::write_normalized(out, rest, normal_, to.data, to.planar);
+    write_normalized(out, rest, normal_, to.data, to.planar);
   } else if (out_channels_ != channels_) {
     render().write_to(to);
   } else {
-    render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
-                        : detail::picture_target::interleaved(to.data, width(), height(), channels()));
+    render_to(to.planar ? picture_target::planar(to.data, width(), height(), channels())
+                        : picture_target::interleaved(to.data, width(), height(), channels()));
   }
-  for (const detail::erased_numbers& e : erased_) detail::erase(e, extents(), to);
+  for (const erased_numbers& e : erased_) detail::erase(e, extents(), to);
 }
 
-bool lazy_image::untouched() const noexcept {
-  const detail::plan all = as_.wide ? detail::plan::whole(wide().width, wide().height)
-                                    : detail::plan::whole(decoded().width(), decoded().height());
+bool planned_picture::untouched() const noexcept {
+  const plan all = as_.wide ? plan::whole(wide().width, wide().height)
+                            : plan::whole(decoded().width(), decoded().height());
   return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
-void lazy_image::refuse_wide(const char* what) const {
+void planned_picture::refuse_wide(const char* what) const {
   if (as_.wide) {
     throw error(
         std::string(what) +
@@ -230,13 +230,13 @@ void lazy_image::refuse_wide(const char* what) const {
   }
 }
 
-void lazy_image::refuse_numbers(const char* what) const {
+void planned_picture::refuse_numbers(const char* what) const {
   refuse_wide(what);
   if (as_.indexes)
     throw error(std::string(what) + " on numbers of classes, which are no levels; leave them out for masks");
 }
 
-void lazy_image::refuse_normalized(const char* what) const {
+void planned_picture::refuse_normalized(const char* what) const {
   if (normalized()) {
     throw error(std::string(what) +
                 " after normalize: the picture is float32 by then; make normalize the last picture stage");
@@ -248,16 +248,16 @@ void lazy_image::refuse_normalized(const char* what) const {
   }
 }
 
-decode_request lazy_image::request(const detail::resample_scratch& scratch) const noexcept {
-  detail::rect part{scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
-                    scratch.rows.high() - scratch.rows.low()};
+decode_request planned_picture::request(const resample_scratch& scratch) const noexcept {
+  rect part{scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
+            scratch.rows.high() - scratch.rows.low()};
   double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
                           static_cast<double>(plan_.height) / plan_.source.height);
   // Of a smaller picture nearest would take means.
-  if (exact_ || scale > 1 || detail::is_nearest(plan_.filter)) scale = 1;
+  if (exact_ || scale > 1 || is_nearest(plan_.filter)) scale = 1;
   if (scale < 1) {
     // The same filter over a smaller picture may reach one pixel of that further.
-    const detail::rect& all = plan_.source;
+    const rect& all = plan_.source;
     const int more = static_cast<int>(std::min(1 / scale, 65536.0)) + 1;
     const int right = std::min(part.x + part.width + more, all.x + all.width),
               bottom = std::min(part.y + part.height + more, all.y + all.height);
@@ -269,10 +269,10 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
   return {part, scale, channels_, as_.indexes};
 }
 
-void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
-  detail::phase_timer timer(slot_phase::resize);
+void planned_picture::render_to(const picture_target& to, level_map* rest) const {
+  phase_timer timer(slot_phase::resize);
   if (encoded_.empty()) {
-    detail::resample(decoded().view(), plan_, to);
+    resample(decoded().view(), plan_, to);
   } else {
     as_decode(info_, [&] { decode_to(to, timer); });
   }
@@ -281,19 +281,19 @@ void lazy_image::render_to(const detail::picture_target& to, detail::level_map* 
   wick::detail::apply({ops_.data(), op_count_}, to, rest);
 }
 
-void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
+void planned_picture::decode_to(const picture_target& to, phase_timer& timer) const {
   const bool by_rows = info_.decoder->decode_rows != nullptr;
   if (plan_.only_cuts() && !by_rows) {  // no tables are needed
     timer.next(slot_phase::decode);
-    const detail::rect& part = plan_.source;
+    const rect& part = plan_.source;
     const decoded_picture got = decode(part, 1.0);
     timer.next(slot_phase::resize);
-    return detail::copy_pixels(
-        got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
+    return copy_pixels(got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height),
+                       to);
   }
-  detail::resample_lease lease;
-  detail::resample_scratch& scratch = *lease;
-  detail::build_axes(plan_, 1.0, 0, 0, scratch);
+  resample_lease lease;
+  resample_scratch& scratch = *lease;
+  build_axes(plan_, 1.0, 0, 0, scratch);
   timer.next(slot_phase::decode);
   const decode_request wanted = request(scratch);
   if (by_rows) {
@@ -303,26 +303,26 @@ void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer
   }
 }
 
-void lazy_image::decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
-                             const detail::picture_target& to, detail::phase_timer& timer) const {
+void planned_picture::decode_rows(const decode_request& wanted, resample_scratch& scratch,
+                                  const picture_target& to, phase_timer& timer) const {
   decode_request with = wanted;
-  with.index = index_.get();
-  detail::row_resampler sink(plan_, scratch, to, &timer);
+  with.notes = index_.get();
+  row_resampler sink(plan_, scratch, to, &timer);
   info_.decoder->decode_rows(encoded_.span(), info_, with, sink);
   if (!sink.finished())
     throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
 }
 
-void lazy_image::decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
-                              const detail::picture_target& to, detail::phase_timer& timer) const {
+void planned_picture::decode_whole(const decode_request& wanted, resample_scratch& scratch,
+                                   const picture_target& to, phase_timer& timer) const {
   const decoded_picture got = decode(wanted.wanted, wanted.scale);
   timer.next(slot_phase::resize);
-  if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
-  detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
-  detail::resample(got.pixels.view(), 0, 0, scratch, to);
+  if (got.scale == 1.0) return resample(got.pixels.view(), got.left, got.top, scratch, to);
+  build_axes(plan_, got.scale, got.left, got.top, scratch);
+  resample(got.pixels.view(), 0, 0, scratch, to);
 }
 
-decoded_picture lazy_image::decode(const detail::rect& part, double scale) const {
+decoded_picture planned_picture::decode(const rect& part, double scale) const {
   decoded_picture got = info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_, as_.indexes});
   const image& p = got.pixels;
   const auto covers = [&](int from, int size, int start, int extent) {
@@ -336,15 +336,15 @@ decoded_picture lazy_image::decode(const detail::rect& part, double scale) const
   return got;
 }
 
-detail::wide_rows lazy_image::render_wide() const {
-  detail::phase_timer timer(slot_phase::resize);
-  detail::resample_lease lease;
-  detail::resample_scratch& scratch = *lease;
-  detail::build_axes(plan_, 1.0, 0, 0, scratch);
-  if (encoded_.empty()) return detail::resample_wide(wide(), scratch);
+wide_rows planned_picture::render_wide() const {
+  phase_timer timer(slot_phase::resize);
+  resample_lease lease;
+  resample_scratch& scratch = *lease;
+  build_axes(plan_, 1.0, 0, 0, scratch);
+  if (encoded_.empty()) return resample_wide(wide(), scratch);
   timer.next(slot_phase::decode);
   const int low = scratch.rows.low(), high = scratch.rows.high();
-  const detail::wide_rows got = as_decode(info_, [&] {
+  const wide_rows got = as_decode(info_, [&] {
     return info_.decoder->decode_wide(encoded_.span(), info_,
                                       {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
   });
@@ -353,12 +353,12 @@ detail::wide_rows lazy_image::render_wide() const {
                 " gave less of the picture than it was asked for; report it to the codec's author");
   }
   timer.next(slot_phase::resize);
-  return detail::resample_wide(got, scratch);
+  return resample_wide(got, scratch);
 }
 
-image lazy_image::render(detail::level_map* rest) const {
+image planned_picture::render(level_map* rest) const {
   image out(width(), height(), channels_);
-  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_),
+  render_to(picture_target::interleaved(out.data(), width(), height(), channels_),
             out_channels_ == channels_ ? rest : nullptr);
   if (out_channels_ == channels_) return out;
   image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
@@ -372,4 +372,4 @@ image lazy_image::render(detail::level_map* rest) const {
   return changed;
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace wick::inline v0_1::detail {
+namespace wick::inline v0_1 {
 
 /// Whatever can be called with a text, or nothing. A value; copies call the same.
 class hang_handler {
@@ -31,4 +31,4 @@ class hang_handler {
   void (*call_)(void*, const std::string&) = nullptr;
 };
 
-}  // namespace wick::detail
+}  // namespace wick

@@ -1,0 +1,12 @@
+/// \file
+/// Objects on servers, by name.
+#pragma once
+
+#include <wick/io/detail/object_store.hpp>
+
+namespace wick::inline v0_1 {
+
+/// What wick::remote() gives, for sources to take in the place of paths. A value.
+struct remote_list : detail::remote_objects {};
+
+}  // namespace wick
