@@ -22,12 +22,11 @@ enum class wait_for : std::uint8_t {
   memory,
   time,
   lock,
-  channel,
   worker,
   server,  ///< which no thread waits for
   sample   ///< another one, which reads what this one needs
 };
-inline constexpr std::size_t wait_kinds = 10;
+inline constexpr std::size_t wait_kinds = 9;
 
 /// In place of a stage's number: it is not known, or the source is asked.
 inline constexpr std::uint32_t in_no_stage = ~std::uint32_t{0}, in_source = in_no_stage - 1;

@@ -106,8 +106,6 @@ std::string hang_scene::doing(const place& p, executor& on) const {
       return "sleeping";
     case wait_for::lock:
       return "waiting for an async_semaphore";
-    case wait_for::channel:
-      return "waiting for a channel";
     case wait_for::worker:
       return "waiting for a worker";
     case wait_for::nothing:

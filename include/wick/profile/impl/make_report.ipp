@@ -213,7 +213,7 @@ class report_maker {
     w.io_thread = of(wait_for::io_thread);
     w.io_call = of(wait_for::io_call) + of(wait_for::server) + of(wait_for::sample);
     w.memory = of(wait_for::memory);
-    w.lock = of(wait_for::lock) + of(wait_for::channel);
+    w.lock = of(wait_for::lock);
     w.time = of(wait_for::time);
     w.worker = of(wait_for::worker);
     w.other = std::max(0.0, blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);

@@ -51,7 +51,7 @@ void trace_file::event(std::string_view phase, std::string_view name, std::strin
 
 void trace_file::write(const laid_out& of) {
   constexpr std::array<std::string_view, wait_kinds> causes = {
-      "other", "I/O thread", "I/O call", "memory", "time", "lock", "channel", "worker", "server", "sample"};
+      "other", "I/O thread", "I/O call", "memory", "time", "lock", "worker", "server", "sample"};
   constexpr std::array<std::string_view, 3> parts = {"decode", "resize", "color"};
   constexpr std::array<std::string_view, 5> kinds = {"stage", "wait", "call", "batch stage", "batch stage"};
   const trace_span& s = of.span;
