@@ -41,13 +41,13 @@ struct classifier : torch::nn::Module {
 
 int main(int argc, char** argv) try {
   const arguments args(argc, argv, "SHARDS",
-                       {{"epochs", 2}, {"batch", 64}, {"workers", 0}, {"limit", 60'000}, {"seed", 42}});
+                       {{"epochs", 2}, {"batch", 64}, {"workers", {}}, {"limit", 60'000}, {"seed", 42}});
   const std::string shards = args.positional();
   const auto device = torch::cuda::is_available() ? torch::kCUDA : torch::kCPU;
   torch::manual_seed(args["seed"]);
 
   // Two loaders on one executor: they share its workers.
-  wick::executor workers(static_cast<std::size_t>(args["workers"]));
+  wick::executor workers({.workers = args.count("workers")});
   const auto to_pixels = wick::read() | wick::decode({.mode = wick::color::gray});
   wick::loader train(wick::tar(shards + "/train-*.tar") | wick::shuffle() |
                          wick::take(static_cast<std::uint64_t>(args["limit"])) | to_pixels |

@@ -42,7 +42,7 @@ static void name_left_out(const Loader& loader, std::size_t& named) {
 
 int main(int argc, char** argv) try {
   const arguments args(argc, argv, "FOLDER",
-                       {{"epochs", 3}, {"batch", 32}, {"size", 64}, {"workers", 0}, {"seed", 1}});
+                       {{"epochs", 3}, {"batch", 32}, {"size", 64}, {"workers", {}}, {"seed", 1}});
   const auto device = torch::cuda::is_available() ? torch::kCUDA : torch::kCPU;
   torch::manual_seed(args["seed"]);
 
@@ -57,7 +57,7 @@ int main(int argc, char** argv) try {
   const auto to_device =
       wick::pin() | wick::transfer(device) | wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
 
-  wick::executor workers({.workers = static_cast<std::size_t>(args["workers"]),
+  wick::executor workers({.workers = args.count("workers"),
                           .nice = device == torch::kCUDA ? 15 : 0});  // below the loop that feeds a GPU
   wick::loader train(pictures | wick::shuffle_once(7) | wick::skip(held_out) | wick::shuffle() |
                          wick::read() | wick::decode() | augment |

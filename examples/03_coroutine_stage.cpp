@@ -120,16 +120,15 @@ class look_up {
 };
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "", {{"customers", 2000}, {"epochs", 3}, {"workers", 0}});
+  const arguments args(argc, argv, "", {{"customers", 2000}, {"epochs", 3}, {"workers", {}}});
   torch::manual_seed(1);
   const auto count = static_cast<std::uint64_t>(args["customers"]);
   store orders(count, 98), visits(count, 99);
   const auto look_ups = [&] { return orders.gets() + visits.gets(); };
 
-  wick::loader train(
-      wick::from(customers{count}) | wick::shuffle() | wick::map("look_up", look_up(orders, visits)) |
-          wick::batch(50),
-      {.seed = 1, .workers = static_cast<std::size_t>(args["workers"]), .prefetch_next_epoch = false});
+  wick::loader train(wick::from(customers{count}) | wick::shuffle() |
+                         wick::map("look_up", look_up(orders, visits)) | wick::batch(50),
+                     {.seed = 1, .workers = args.count("workers"), .prefetch_next_epoch = false});
 
   torch::nn::Linear model(4, 1);
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1));

@@ -28,11 +28,11 @@ static double milliseconds_since(std::chrono::steady_clock::time_point begun) {
 }
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "FOLDER", {{"epochs", 2}, {"limit", 60'000}, {"workers", 0}});
+  const arguments args(argc, argv, "FOLDER", {{"epochs", 2}, {"limit", 60'000}, {"workers", {}}});
   const std::string folder = args.positional();
   torch::manual_seed(1);
 
-  wick::executor workers(static_cast<std::size_t>(args["workers"]));
+  wick::executor workers({.workers = args.count("workers")});
   wick::loader train(
       wick::idx(folder + "/train-images-idx3-ubyte.gz", folder + "/train-labels-idx1-ubyte.gz") |
           wick::shuffle() | wick::take(static_cast<std::uint64_t>(args["limit"])) | wick::batch(128) |

@@ -36,13 +36,13 @@ static wick::sample<wick::bytes, about> parse(wick::record<wick::bytes> r) {
 }
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "SHARDS", {{"batch", 8}, {"size", 64}, {"workers", 0}});
+  const arguments args(argc, argv, "SHARDS", {{"batch", 8}, {"size", 64}, {"workers", {}}});
   const int size = static_cast<int>(args["size"]);
 
   wick::loader train(wick::tar(args.positional(), {"jpg;png", "json"}) | wick::shuffle() | wick::read() |
                          wick::map("parse", parse) | wick::decode() | wick::resize(size, size) |
                          wick::batch(static_cast<std::size_t>(args["batch"])),
-                     {.seed = 42, .workers = static_cast<std::size_t>(args["workers"])});
+                     {.seed = 42, .workers = args.count("workers")});
   std::size_t number = 0;
   for (auto& batch : train.epoch(0)) {
     const auto& [label, box, caption] = batch.target;

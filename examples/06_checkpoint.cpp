@@ -55,7 +55,7 @@ static void load(const std::filesystem::path& from, Model& model, torch::optim::
 }
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "FOLDER", {{"epochs", 2}, {"batch", 64}, {"workers", 0}, {"seed", 42}});
+  const arguments args(argc, argv, "FOLDER", {{"epochs", 2}, {"batch", 64}, {"workers", {}}, {"seed", 42}});
   const std::filesystem::path checkpoint = "checkpoint.pt";
   torch::manual_seed(args["seed"]);
   at::set_num_threads(1);  // sums come out the same in every run
@@ -65,8 +65,7 @@ int main(int argc, char** argv) try {
       wick::idx(folder + "/train-images-idx3-ubyte.gz", folder + "/train-labels-idx1-ubyte.gz") |
           wick::shuffle() | wick::batch(static_cast<std::size_t>(args["batch"])) |
           wick::normalize(0.286, 0.353),
-      {.seed = static_cast<std::uint64_t>(args["seed"]),
-       .workers = static_cast<std::size_t>(args["workers"])});
+      {.seed = static_cast<std::uint64_t>(args["seed"]), .workers = args.count("workers")});
   torch::nn::Sequential model(torch::nn::Flatten(), torch::nn::Linear(784, 32), torch::nn::ReLU(),
                               torch::nn::Linear(32, 10));
   torch::optim::Adam optimizer(model->parameters());

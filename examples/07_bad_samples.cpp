@@ -26,7 +26,7 @@
 #include <wick/wick.hpp>
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "FOLDER", {{"epochs", 1}, {"batch", 32}, {"size", 64}, {"workers", 0}});
+  const arguments args(argc, argv, "FOLDER", {{"epochs", 1}, {"batch", 32}, {"size", 64}, {"workers", {}}});
   const int size = static_cast<int>(args["size"]);
   const std::filesystem::path quarantine = "bad.quarantine";
   std::vector<std::string> known;
@@ -37,7 +37,7 @@ int main(int argc, char** argv) try {
                          wick::random_resized_crop(size) |
                          wick::batch(static_cast<std::size_t>(args["batch"])),
                      {.seed = 42,
-                      .workers = static_cast<std::size_t>(args["workers"]),
+                      .workers = args.count("workers"),
                       // Another sample comes in its place, drawn by the seed. Reading is tried three times
                       // more, 100, 200 and 400 ms later. More than 10 % of an epoch, or 100 one after
                       // another, end the training with wick::too_many_errors.

@@ -55,7 +55,8 @@ static torch::nn::Sequential make_model() {
 }
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "FOLDER", {{"epochs", 12}, {"count", 400}, {"batch", 16}, {"workers", 0}});
+  const arguments args(argc, argv, "FOLDER",
+                       {{"epochs", 12}, {"count", 400}, {"batch", 16}, {"workers", {}}});
   const auto device = torch::cuda::is_available() ? torch::kCUDA : torch::kCPU;
   const std::string folder = args.positional();
   std::filesystem::create_directories(folder);
@@ -72,7 +73,7 @@ int main(int argc, char** argv) try {
           wick::random_horizontal_flip() | wick::sanitize_boxes({.min_size = 4, .min_visible = 0.3}) |
           to_cells | wick::batch(static_cast<std::size_t>(args["batch"])) | wick::pin() |
           wick::transfer(device) | wick::normalize(0.5, 0.25),
-      {.seed = 1, .workers = static_cast<std::size_t>(args["workers"])});
+      {.seed = 1, .workers = args.count("workers")});
 
   torch::manual_seed(1);
   auto model = make_model();

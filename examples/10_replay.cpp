@@ -35,7 +35,7 @@ struct experience {
 };
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "", {{"rounds", 60}, {"cells", 12}, {"workers", 0}, {"seed", 1}});
+  const arguments args(argc, argv, "", {{"rounds", 60}, {"cells", 12}, {"workers", {}}, {"seed", 1}});
   const std::int64_t cells = args["cells"];
   torch::manual_seed(static_cast<std::uint64_t>(args["seed"]));
   wick::random_stream chance(static_cast<std::uint64_t>(args["seed"]), 0, 0, 0);
@@ -61,8 +61,7 @@ int main(int argc, char** argv) try {
   constexpr std::size_t batch_size = 64;
   wick::loader train(memory.samples() | wick::weighted(memory.weights(), {.samples = 10 * batch_size}) |
                          wick::batch(batch_size),
-                     {.seed = static_cast<std::uint64_t>(args["seed"]),
-                      .workers = static_cast<std::size_t>(args["workers"])});
+                     {.seed = static_cast<std::uint64_t>(args["seed"]), .workers = args.count("workers")});
 
   for (std::int64_t round = 0; round < args["rounds"]; ++round) {
     play(200, 0.2);

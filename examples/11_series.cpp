@@ -46,7 +46,7 @@ static torch::Tensor meter(std::int64_t hours, double phase) {
 }
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "", {{"hours", 2000}, {"epochs", 5}, {"batch", 64}, {"workers", 0}});
+  const arguments args(argc, argv, "", {{"hours", 2000}, {"epochs", 5}, {"batch", 64}, {"workers", {}}});
   const auto batch_size = static_cast<std::size_t>(args["batch"]);
   torch::manual_seed(1);
 
@@ -58,7 +58,7 @@ int main(int argc, char** argv) try {
   }
   const auto windows = wick::windows(houses, past_hours).target(loads, future_hours);
   wick::loader train(windows | wick::shuffle() | wick::batch<forecast>(batch_size),
-                     {.seed = 42, .workers = static_cast<std::size_t>(args["workers"])});
+                     {.seed = 42, .workers = args.count("workers")});
 
   torch::nn::Sequential model(torch::nn::Flatten(), torch::nn::Linear(past_hours * 3, 64), torch::nn::ReLU(),
                               torch::nn::Linear(64, future_hours));

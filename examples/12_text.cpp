@@ -114,13 +114,13 @@ struct language_model : torch::nn::Module {
 int main(int argc, char** argv) try {
   const arguments args(
       argc, argv, "FOLDER",
-      {{"documents", 2000}, {"epochs", 2}, {"length", 96}, {"batch", 16}, {"workers", 0}, {"seed", 1}});
+      {{"documents", 2000}, {"epochs", 2}, {"length", 96}, {"batch", 16}, {"workers", {}}, {"seed", 1}});
   const std::string folder = args.positional();
   const auto seed = static_cast<std::uint64_t>(args["seed"]);
   const auto length = static_cast<std::size_t>(args["length"]),
              batch = static_cast<std::size_t>(args["batch"]);
   torch::manual_seed(args["seed"]);
-  wick::executor workers(static_cast<std::size_t>(args["workers"]));
+  wick::executor workers({.workers = args.count("workers")});
 
   const text_file train_text = write_text(folder + "/train.txt", args["documents"], 2 * seed);
   const text_file test_text = write_text(folder + "/test.txt", args["documents"] / 10, 2 * seed + 1);

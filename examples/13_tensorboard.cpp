@@ -21,14 +21,14 @@
 
 int main(int argc, char** argv) try {
   const arguments args(argc, argv, "LOGDIR",
-                       {{"samples", 20000}, {"epochs", 5}, {"batch", 64}, {"workers", 0}});
+                       {{"samples", 20000}, {"epochs", 5}, {"batch", 64}, {"workers", {}}});
   torch::manual_seed(1);
   const torch::Tensor x = torch::randn({args["samples"], 16});
   const torch::Tensor y = (x.matmul(torch::randn({16, 1})) > 0).to(torch::kFloat);
 
   wick::loader train(wick::tensor_dataset<wick::memory_view>(x, y) | wick::shuffle() |
                          wick::batch(static_cast<std::size_t>(args["batch"])),
-                     {.seed = 42, .workers = static_cast<std::size_t>(args["workers"])});
+                     {.seed = 42, .workers = args.count("workers")});
   torch::nn::Linear model(16, 1);
   torch::optim::SGD optimizer(model->parameters(), 0.5);
 

@@ -16,11 +16,11 @@
 
 int main(int argc, char** argv) try {
   const arguments args(argc, argv, "",
-                       {{"samples", 20'000}, {"epochs", 3}, {"batch", 64}, {"workers", 0}, {"noise", 0}});
+                       {{"samples", 20'000}, {"epochs", 3}, {"batch", 64}, {"workers", {}}, {"noise", 0}});
   torch::manual_seed(1);
   trainer t({.samples = args["samples"],
              .batch = static_cast<std::size_t>(args["batch"]),
-             .workers = static_cast<std::size_t>(args["workers"]),
+             .workers = args.count("workers"),
              .noise = args["noise"] != 0});
   for (std::int64_t epoch = 0; epoch < args["epochs"]; ++epoch) {
     std::cout << "epoch " << epoch << ": loss " << t.train() << ", accuracy";

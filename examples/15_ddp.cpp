@@ -95,7 +95,7 @@ int main(int argc, char** argv) try {
   at::set_num_threads(1);
 
   const std::string folder = args.positional();
-  const auto workers = static_cast<std::size_t>(args["workers"]);
+  const auto workers = args.count("workers");
   const auto pictures = [&](const std::string& part) {
     return wick::idx(folder + "/" + part + "-images-idx3-ubyte.gz",
                      folder + "/" + part + "-labels-idx1-ubyte.gz");

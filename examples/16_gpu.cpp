@@ -25,7 +25,7 @@ static torch::nn::Sequential make_model(std::int64_t classes) {
 }
 
 int main(int argc, char** argv) try {
-  const arguments args(argc, argv, "FOLDER", {{"epochs", 3}, {"batch", 32}, {"size", 64}, {"workers", 0}});
+  const arguments args(argc, argv, "FOLDER", {{"epochs", 3}, {"batch", 32}, {"size", 64}, {"workers", {}}});
   const bool gpu = torch::cuda::is_available();
   const auto device = gpu ? torch::kCUDA : torch::kCPU;
   const auto type = gpu ? torch::kBFloat16 : torch::kFloat;
@@ -37,7 +37,7 @@ int main(int argc, char** argv) try {
           wick::batch(static_cast<std::size_t>(args["batch"]), {.layout = wick::layout::channels_last}) |
           wick::pin() | wick::transfer(device) |
           wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, type),
-      {.seed = 1, .workers = static_cast<std::size_t>(args["workers"])});
+      {.seed = 1, .workers = args.count("workers")});
 
   auto model = make_model(static_cast<std::int64_t>(pictures.classes().size()));
   model->to(device, type);

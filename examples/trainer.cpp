@@ -22,7 +22,7 @@ std::pair<torch::Tensor, torch::Tensor> make_data(std::int64_t samples, const to
 }  // namespace
 
 trainer::trainer(const trainer_settings& settings)
-    : workers_(settings.workers), optimizer_(model_->parameters(), 0.5) {
+    : workers_({.workers = settings.workers}), optimizer_(model_->parameters(), 0.5) {
   const torch::Tensor truth = torch::randn({16, 1});
   const auto [x, y] = make_data(settings.samples, truth);
   // Both are loaders of tensor batches, so either can be train_.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <torch/torch.h>
@@ -13,7 +14,7 @@
 struct trainer_settings {
   std::int64_t samples = 20'000;
   std::size_t batch = 64;
-  std::size_t workers = 0;
+  std::optional<std::size_t> workers = {};
   bool noise = false;  ///< whether training data are augmented
 };
 

@@ -155,6 +155,23 @@ def signatures_with_detail(declarations: list, within: tuple = ()) -> list:
     return found
 
 
+OPTIONS = re.compile(r"^struct (\w+_options) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
+OPTION = re.compile(r"((?:^ *///.*\n)*)^  (\S.*?) (\w+) = (.*?);(.*)$", re.MULTILINE)
+
+
+def options_that_guess(text: str) -> list:
+    """Options whose comment says what 0 or -1 stands for, and times that are numbers: docs/decisions/options.md."""
+    found = []
+    for struct, members in OPTIONS.findall(text):
+        for above, kind, name, _, behind in OPTION.findall(members):
+            comment = above + behind
+            if re.search(r"(?<![\w.])(0|-1): ", comment):
+                found.append(f"{struct}::{name} has a number that means something else; make it a std::optional")
+            if kind in ("double", "float", "int") and re.search(r"\bin (milli)?seconds\b|^ *///\W*Seconds\b", comment, re.MULTILINE):
+                found.append(f"{struct}::{name} is a time; make it a std::chrono::nanoseconds")
+    return found
+
+
 def figures(base: Path, headers: list) -> None:
     """Prints what there is, room by room."""
     rooms, names, signatures = collections.defaultdict(lambda: [0, 0, 0, 0]), set(), []
@@ -273,6 +290,8 @@ def main() -> int:
         if public and not public_names(read(text)):
             say("declares no public name; it belongs in detail/")
         if public:
+            for fault in options_that_guess(text):
+                say(fault)
             for signature in signatures_with_detail(read(text)):
                 say(f"{signature} takes or is something of wick::detail, which users can't name")
 
@@ -334,4 +353,5 @@ def main() -> int:
     return 1 if faults or not headers else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

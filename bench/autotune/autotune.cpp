@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -61,7 +62,7 @@ struct result {
 };
 class running {
  public:
-  running(const load& what, std::size_t io_threads, std::size_t workers)
+  running(const load& what, std::optional<std::size_t> io_threads, std::size_t workers)
       : step_(what.step),
         loader_(wick::in_memory(std::vector<int>(1 << 20)) |
                     wick::map("read",
@@ -114,7 +115,7 @@ double compare(const options& o, const load& what, double settling) {
     const double got = fixed.run(look).rate;
     if (got > best) best = got, with = n;
   }
-  running choosing(what, 0, o.workers);
+  running choosing(what, std::nullopt, o.workers);
   choosing.run(settling);
   const result got = choosing.run(3 * look);
   std::printf("%-10s best %9.1f samples/s with %3zu I/O threads; chosen %9.1f (%.3f), at the end with %zu\n",
@@ -141,7 +142,7 @@ int run(const options& o) {
     fixed.run(1);
     best = std::max(best, fixed.run(o.quick ? 0.3 : 4).rate);
   }
-  running changing(reads, 0, o.workers);
+  running changing(reads, std::nullopt, o.workers);
   changing.run(settling);
   changing.become(other);
   changing.run(settling);

@@ -39,7 +39,7 @@ auto pipeline(const work& w) {
 /// A loader that continues, epoch after epoch.
 class ordered {
  public:
-  ordered(const work& w, std::size_t workers, std::size_t prefetch)
+  ordered(const work& w, std::size_t workers, std::optional<std::size_t> prefetch)
       : loader_(pipeline(w), {.seed = work::seed, .workers = workers, .prefetch = prefetch}) {
     loader_.epoch(0);
   }
@@ -107,12 +107,12 @@ struct comparison {
   double cost, cpu_cost;  // what order takes of the speed, and adds to the processor time; 0.02: 2 %
 };
 
-/// `prefetch` 0: the loader's default.
-comparison compare(const work& w, std::size_t prefetch, const wick_bench::options& o,
+/// `prefetch`: the loader's default where it is not given.
+comparison compare(const work& w, std::optional<std::size_t> prefetch, const wick_bench::options& o,
                    const std::string& title) {
   const double each = o.quick ? 0.05 : 0.3;  // seconds a lap
   ordered loader(w, o.workers, prefetch);
-  unordered bare(w, o.workers, prefetch == 0 ? 4 : prefetch);
+  unordered bare(w, o.workers, prefetch.value_or(4));
   const auto take_ours = [&](std::uint64_t n) {
     for (; n != 0; --n) (void)loader.next();
   };
@@ -223,7 +223,7 @@ int run(const wick_bench::options& o) {
   std::printf("results are equal: the same samples, the loader's in the order of the permutation\n\n");
 
   const auto both = [&](const std::string& key, const work& w, const std::string& title,
-                        std::size_t prefetch = 0) {
+                        std::optional<std::size_t> prefetch = {}) {
     if (!chosen(key)) return;
     const comparison c = compare(w, prefetch, o, title);
     add("cost_" + key, c.cost, 4);

@@ -480,7 +480,7 @@ NB_MODULE(_wick, m) {
   wick::python::add_loader(
       m, "tokens",
       [](const paths& files, std::uint64_t length, std::size_t batch, const std::string& dtype,
-         std::uint64_t stride, std::uint64_t header, bool shuffle, bool drop_last, bool raw) {
+         std::optional<std::uint64_t> stride, std::uint64_t header, bool shuffle, bool drop_last, bool raw) {
         const wick::tokens_options options{.header = header, .raw = raw};
         const auto stream = [&] {
           if (dtype == "uint16") return wick::tokens<std::uint16_t>(files_of(files), options);
@@ -491,7 +491,7 @@ NB_MODULE(_wick, m) {
         return ordered(without_gil(stream) | wick::chunks(length, {.stride = stride}), shuffle,
                        wick::read() | wick::array_batch(batch, {.drop_last = drop_last}));
       },
-      "files"_a, "length"_a, "batch"_a = 32, "dtype"_a = "uint16", "stride"_a = 0, "header"_a = 0,
+      "files"_a, "length"_a, "batch"_a = 32, "dtype"_a = "uint16", "stride"_a = nb::none(), "header"_a = 0,
       "shuffle"_a = true, "drop_last"_a = false, "raw"_a = false,
       "Files of token numbers, as numpy's tofile() writes them, by a pattern, URLs (https://, s3://, gs://, "
       "az://, hf://), or a "

@@ -747,6 +747,14 @@ TEST_CASE("the defaults are one worker a processor") {
 }
 
 #ifdef __linux__
+TEST_CASE("an executor without workers or I/O threads is refused") {
+  CHECK_THROWS_WITH_AS(executor(0), "wick: executor: workers is 0; it is at least 1, or left out",
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(executor({.workers = 1, .io_threads = 0}),
+                       "wick: executor: io_threads is 0; it is at least 1, or left out",
+                       std::invalid_argument);
+}
+
 TEST_CASE("workers bear the executor's name and their number") {
   executor ex({.workers = 1, .name = "fuel"});
   std::array<char, 16> text{};

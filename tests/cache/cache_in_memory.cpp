@@ -19,7 +19,7 @@
 
 using namespace wick_test;
 
-TEST_CASE("what stands before it runs once a sample, and what stands behind it in every epoch") {
+TEST_CASE("what stands before it runs once a sample, and what comes after it in every epoch") {
   const counted before, behind;
   const numbers source{200};
   wick::loader l(
@@ -93,31 +93,31 @@ TEST_CASE("threads that add at the same time keep no more than there is room for
   CHECK(contains(cache.note(), "keeps " + std::to_string(added) + " of 20000", "it is full"));
 }
 
-TEST_CASE("pictures come out the same whatever is kept, at any number of workers, and behind any stage") {
+TEST_CASE("pictures come out the same whatever is kept, at any number of workers, and after any stage") {
   const folder of(24);
   const auto same = [](const auto& make) {
     const auto expected = prints(make(nothing), {.workers = 1});
     CHECK(expected[0] != expected[1]);
-    for (const std::size_t room : {std::size_t{0}, std::size_t{40'000}}) {
+    for (const std::optional<std::size_t> room : {std::optional<std::size_t>(), {40'000}}) {
       for (const std::size_t workers : {1, 2, 4}) CHECK(prints(make(room), {.workers = workers}) == expected);
     }
   };
-  SUBCASE("behind read()") {
-    same([&](std::size_t room) {
+  SUBCASE("after read()") {
+    same([&](std::optional<std::size_t> room) {
       return of.source() | wick::shuffle() | wick::read() | wick::cache_in_memory({.bytes = room}) |
              wick::decode() | wick::random_resized_crop(16) | wick::random_horizontal_flip() |
              wick::array_batch(5);
     });
   }
-  SUBCASE("behind decode()") {
-    same([&](std::size_t room) {
+  SUBCASE("after decode()") {
+    same([&](std::optional<std::size_t> room) {
       return of.source() | wick::shuffle() | wick::read() | wick::decode() |
              wick::cache_in_memory({.bytes = room}) | wick::random_resized_crop(16) |
              wick::color_jitter(0.4, 0.4) | wick::array_batch(5);
     });
   }
-  SUBCASE("behind a resize, before mixup") {
-    same([&](std::size_t room) {
+  SUBCASE("after a resize, before mixup") {
+    same([&](std::optional<std::size_t> room) {
       return of.source() | wick::shuffle() | wick::read() | wick::decode() | wick::resize({.max_size = 24}) |
              wick::cache_in_memory({.bytes = room}) | wick::random_resized_crop(12) | wick::mixup(1) |
              wick::array_batch(5);
@@ -125,9 +125,9 @@ TEST_CASE("pictures come out the same whatever is kept, at any number of workers
   }
 }
 
-TEST_CASE("behind read() of several parts, masks are kept with their pictures") {
+TEST_CASE("after read() of several parts, masks are kept with their pictures") {
   const folder of(12);
-  const auto make = [&](std::size_t room) {
+  const auto make = [&](std::optional<std::size_t> room) {
     const std::string all = of.dir.path().string() + "/a/*.png";
     return wick::zip(wick::files(all), wick::files(all)) | wick::shuffle() | wick::read() | wick::decode() |
            wick::map("mask",
@@ -143,11 +143,11 @@ TEST_CASE("behind read() of several parts, masks are kept with their pictures") 
            wick::random_horizontal_flip() | wick::array_batch(5);
   };
   const auto expected = prints(make(nothing), {.workers = 1});
-  CHECK(prints(make(0), {.workers = 2}) == expected);
+  CHECK(prints(make({}), {.workers = 2}) == expected);
   CHECK(prints(make(20'000), {.workers = 2}) == expected);
 }
 
-TEST_CASE("stages that suspend run once a sample, too, before it and behind it") {
+TEST_CASE("stages that suspend run once a sample, too, before it and after it") {
   const counted_slowly before, behind;
   wick::loader l(
       numbers{120} | wick::shuffle() | before | wick::cache_in_memory() | behind | wick::array_batch(8),
@@ -156,6 +156,11 @@ TEST_CASE("stages that suspend run once a sample, too, before it and behind it")
   for (std::uint64_t e = 0; e < 3; ++e) CHECK(targets_of(l, e) == targets_of(plain, e));
   CHECK(*before.runs == 120);
   CHECK(*behind.runs == 360);
+}
+
+TEST_CASE("a cache of no bytes is refused") {
+  CHECK(message_of([] { return wick::cache_in_memory({.bytes = 0}).frozen(); }) ==
+        "cache_in_memory: .bytes is 0, which keeps nothing; leave it out, or the stage");
 }
 
 TEST_CASE("a stage before it that draws random numbers is refused, unless it is to be frozen") {
@@ -177,8 +182,8 @@ TEST_CASE("a stage before it that draws random numbers is refused, unless it is 
   CHECK(sorted(4, 0) == sorted(5, 2));
 }
 
-TEST_CASE("frozen numbers end at the cache: a sample that is made draws behind it as one that is kept") {
-  const auto batches_of = [](std::size_t room) {
+TEST_CASE("frozen numbers end at the cache: a sample that is made draws after it as one that is kept") {
+  const auto batches_of = [](std::optional<std::size_t> room) {
     wick::loader l(wick::from(numbers{40}) | wick::map("draw", add_random) |
                        wick::cache_in_memory({.bytes = room, .freeze_random = true}) |
                        wick::map("again", add_random) | wick::array_batch(8),
@@ -188,7 +193,7 @@ TEST_CASE("frozen numbers end at the cache: a sample that is made draws behind i
     return all;
   };
   const auto made = batches_of(nothing);
-  CHECK(made == batches_of(0));
+  CHECK(made == batches_of({}));
   CHECK(made[1] != made[2]);
 }
 
@@ -310,16 +315,16 @@ TEST_CASE("all caches of a machine that have no bound of their own share a quart
   CHECK(alone == wick::detail::available_memory() / 4);
   ::setenv("LOCAL_WORLD_SIZE", "8", 1);
   CHECK(wick::detail::default_cache_memory() == alone / 8);
-  memory_cache train(1000, 0);
+  memory_cache train(1000, std::nullopt);
   const auto large = static_cast<std::size_t>(alone / 8 / 10 * 6);
   CHECK(train.reserve(large));  // of room, not of memory
   {
-    memory_cache validation(1000, 0), bounded(1000, large + 4096);
+    memory_cache validation(1000, std::nullopt), bounded(1000, large + 4096);
     CHECK_FALSE(validation.reserve(large));
     CHECK(bounded.reserve(large));
   }
   train.give_back(large);
-  memory_cache next(1000, 0);
+  memory_cache next(1000, std::nullopt);
   CHECK(next.reserve(large));
   ::unsetenv("LOCAL_WORLD_SIZE");
 }

@@ -101,34 +101,34 @@ TEST_CASE("two loaders share a folder: what one has made the other reads") {
   CHECK(files_of(at.path(), "segment-").size() == 1);
 }
 
-TEST_CASE("pictures come out the same whatever is kept, at any number of workers, and behind any stage") {
+TEST_CASE("pictures come out the same whatever is kept, at any number of workers, and after any stage") {
   const folder of(24);
   const auto same = [](const auto& make) {
     const temp_dir none;
     const auto expected = prints(make(none.path().string(), nothing), {.workers = 1});
     CHECK(expected[0] != expected[1]);
-    for (const std::size_t room : {std::size_t{0}, std::size_t{40'000}}) {
+    for (const std::optional<std::size_t> room : {std::optional<std::size_t>(), {40'000}}) {
       const temp_dir at;
       for (const std::size_t workers : {1, 2, 4})
         CHECK(prints(make(at.path().string(), room), {.workers = workers}) == expected);
     }
   };
-  SUBCASE("behind read()") {
-    same([&](const std::string& at, std::size_t room) {
+  SUBCASE("after read()") {
+    same([&](const std::string& at, std::optional<std::size_t> room) {
       return of.source() | wick::shuffle() | wick::read() | wick::cache_on_disk(at, {.bytes = room}) |
              wick::decode() | wick::random_resized_crop(16) | wick::random_horizontal_flip() |
              wick::array_batch(5);
     });
   }
-  SUBCASE("behind decode()") {
-    same([&](const std::string& at, std::size_t room) {
+  SUBCASE("after decode()") {
+    same([&](const std::string& at, std::optional<std::size_t> room) {
       return of.source() | wick::shuffle() | wick::read() | wick::decode() |
              wick::cache_on_disk(at, {.bytes = room}) | wick::random_resized_crop(16) |
              wick::color_jitter(0.4, 0.4) | wick::array_batch(5);
     });
   }
-  SUBCASE("behind a resize, before mixup") {
-    same([&](const std::string& at, std::size_t room) {
+  SUBCASE("after a resize, before mixup") {
+    same([&](const std::string& at, std::optional<std::size_t> room) {
       return of.source() | wick::shuffle() | wick::read() | wick::decode() | wick::resize({.max_size = 24}) |
              wick::cache_on_disk(at, {.bytes = room}) | wick::random_resized_crop(12) | wick::mixup(1) |
              wick::array_batch(5);
@@ -283,19 +283,19 @@ TEST_CASE("sets that grow at once share the room") {
 TEST_CASE("where there is no room, sets that are not in use make some, and those in use stay") {
   const temp_dir at;
   const counted runs;
-  const auto with = [&](std::uint64_t version, std::uint64_t room) {
+  const auto with = [&](std::uint64_t version, std::optional<std::uint64_t> room) {
     return wick::loader(numbers_kept(at, runs, {.bytes = room, .version = version}),
                         {.prefetch_next_epoch = false});
   };
   std::uint64_t one = 0;
   {
-    wick::loader l = with(1, 0);
+    wick::loader l = with(1, {});
     targets_of(l, 0);
     one = size_of_folder(at.path());
   }
   const fs::path first = files_of(at.path(), "index").at(0);
   {
-    wick::loader used = with(2, 0);
+    wick::loader used = with(2, {});
     targets_of(used, 0);
     wick::loader next = with(3, 2 * one + one / 2);
     targets_of(next, 0);
@@ -308,7 +308,7 @@ TEST_CASE("where there is no room, sets that are not in use make some, and those
     targets_of(used, 1);
   }
   const std::uint64_t until = *runs.runs;
-  wick::loader again = with(2, 0);
+  wick::loader again = with(2, {});
   targets_of(again, 0);
   CHECK(*runs.runs == until);
 }
@@ -459,6 +459,11 @@ TEST_CASE("a lock that another process keeps costs no sample") {
   CHECK(*before.runs == 9);
 }
 
+TEST_CASE("a cache of no bytes is refused") {
+  CHECK(message_of([] { return wick::cache_on_disk("cache", {.bytes = 0}).frozen(); }) ==
+        "cache_on_disk: .bytes is 0, which keeps nothing; leave it out, or the stage");
+}
+
 TEST_CASE("a stage before it that draws random numbers is refused, unless it is to be frozen") {
   const temp_dir at;
   const auto make = [&](bool frozen) {
@@ -479,7 +484,7 @@ TEST_CASE("a stage before it that draws random numbers is refused, unless it is 
   CHECK(sorted(4, 0) == sorted(5, 2));
 }
 
-TEST_CASE("frozen numbers end at the cache: a sample that is made draws behind it as one that is read") {
+TEST_CASE("frozen numbers end at the cache: a sample that is made draws after it as one that is read") {
   const temp_dir at;
   const auto batches_of_run = [&](std::uint64_t epoch) {
     wick::loader l(wick::from(numbers{40}) | wick::map("draw", add_random) |

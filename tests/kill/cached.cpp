@@ -40,7 +40,10 @@ int main(int argc, char** argv) {
     if (cache == "-")
       run(files | text_of | wick::array_batch(16), number(4), number(5));
     else
-      run(files | wick::cache_on_disk(cache, {.bytes = number(3)}) | text_of | wick::array_batch(16),
+      run(files |
+              wick::cache_on_disk(cache, number(3) == 0 ? wick::cache_on_disk_options()
+                                                        : wick::cache_on_disk_options{.bytes = number(3)}) |
+              text_of | wick::array_batch(16),
           number(4), number(5));
     return 0;
   } catch (const std::exception& e) {

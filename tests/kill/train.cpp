@@ -237,7 +237,9 @@ std::vector<wick::source_weight> weights_after(std::uint64_t epoch) {
 
 template <bool Changing = false, class Pipeline>
 int train(const arguments& a, Pipeline pipeline, std::atomic<bool>& resumed) {
-  wick::loader batches(std::move(pipeline), {.seed = 2024, .workers = a.workers, .prefetch = a.prefetch});
+  wick::loader_options options{.seed = 2024, .workers = a.workers};
+  if (a.prefetch != 0) options.prefetch = a.prefetch;
+  wick::loader batches(std::move(pipeline), options);
 
   const std::string name =
       std::to_string(a.attempt) + "." + std::to_string(a.rank) + "." + std::to_string(a.world);

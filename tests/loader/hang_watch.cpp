@@ -453,7 +453,7 @@ std::string hang_in_calls(wick::loader_options options) {
   };
   return message_of_hang(
       numbers{samples} | wick::map("wait", stage) | wick::array_batch(batch_size), options,
-      [&] { return there.load() >= options.in_flight; }, [&] { closed.open(); });
+      [&] { return there.load() >= *options.in_flight; }, [&] { closed.open(); });
 }
 
 }  // namespace
@@ -490,7 +490,7 @@ TEST_CASE("workers that others keep busy: the message says so") {
     for (int i = 0; i < 2; ++i) {
       others.emplace_back([&] { wick::sync_wait(keep(&shared, &closed, &kept)); });
     }
-    options.workers = options.io_threads = 0;
+    options.workers = options.io_threads = std::nullopt;
     options.executor = &shared;
     CHECK(eventually([&] { return kept.load() == 2; }));
     std::string text = message_of_hang(

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <sys/wait.h>
 #include <thread>
@@ -91,7 +92,8 @@ TEST_CASE(
 }
 
 TEST_CASE("four batches are ahead of the loop, eight where that takes little memory, or what the user says") {
-  const auto made_ahead = [](std::int64_t floats, std::size_t prefetch, std::uint64_t expected) {
+  const auto made_ahead = [](std::int64_t floats, std::optional<std::size_t> prefetch,
+                             std::uint64_t expected) {
     std::atomic<std::uint64_t> made{0};
     struct block {
       std::int64_t floats;
@@ -112,8 +114,8 @@ TEST_CASE("four batches are ahead of the loop, eight where that takes little mem
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
     return made.load() / 4 - 1;
   };
-  CHECK(made_ahead(16, 0, 8) == 8);
-  CHECK(made_ahead(1 << 18, 0, 4) == 4);  // 4 MiB a batch
+  CHECK(made_ahead(16, {}, 8) == 8);
+  CHECK(made_ahead(1 << 18, {}, 4) == 4);  // 4 MiB a batch
   CHECK(made_ahead(16, 3, 3) == 3);
 }
 

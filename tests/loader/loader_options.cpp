@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "support/doctest.hpp"
+#include "support/message_of.hpp"
 #include "support/numbers.hpp"
 #include <wick/async/executor.hpp>
 #include <wick/base/detail/cpus.hpp>
@@ -13,6 +14,7 @@
 
 using wick_test::bytes_of;
 using wick_test::cell;
+using wick_test::message_of;
 using wick_test::numbers;
 
 namespace {
@@ -54,6 +56,19 @@ TEST_CASE("workers and io_threads are as many as asked for") {
   wick::loader l(numbers{10} | wick::array_batch(5), {.workers = 3, .io_threads = 5});
   CHECK(l.on().workers() == 3);
   CHECK(l.on().io().threads() == 5);
+}
+
+TEST_CASE("0 workers, threads, batches, or samples, and a priority that there is not, are refused") {
+  const auto message = [](const wick::loader_options& options) {
+    return message_of([&] { return wick::loader(numbers{10} | wick::array_batch(5), options).batches(); });
+  };
+  CHECK(message({.workers = 0}) == "loader: .workers is 0; it is at least 1, or left out");
+  CHECK(message({.io_threads = 0}) == "loader: .io_threads is 0; it is at least 1, or left out");
+  CHECK(message({.prefetch = 0}) == "loader: .prefetch is 0; it is at least 1, or left out");
+  CHECK(message({.in_flight = 0}) == "loader: .in_flight is 0; it is at least 1, or left out");
+  CHECK(message({.nice = -1}) == "loader: .nice is -1; it is from 0 to 19, or left out");
+  wick::executor ex(2);
+  CHECK(message({.prefetch = 0, .executor = &ex}) == "loader: .prefetch is 0; it is at least 1, or left out");
 }
 
 TEST_CASE("a loader runs on the executor it is given, and leaves it as it was") {

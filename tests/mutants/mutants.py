@@ -151,7 +151,7 @@ MUTANTS = [
     (
         "servers: one that is gone is asked for ever",
         TRANSFERS,
-        "now - r.begun >= in_seconds(options.give_up_after)",
+        "now - r.begun >= options.give_up_after",
         "false",
         "stores",
         "stores/remote",

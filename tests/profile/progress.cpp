@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "support/doctest.hpp"
+#include "support/message_of.hpp"
 #include "support/variable.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
@@ -162,7 +163,8 @@ class terminal {
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 wick::progress_options always(int fd, std::string description = {}) {
-  return {.description = std::move(description), .rank = 0, .interval = 1e-9, .fd = fd};
+  return {
+      .description = std::move(description), .rank = 0, .interval = std::chrono::nanoseconds(1), .fd = fd};
 }
 
 }  // namespace
@@ -234,8 +236,17 @@ TEST_CASE("rates forget steps of long ago, and long steps are not forgotten at o
   CHECK(slow.items() == doctest::Approx((0.7 + 1) / (70 + 200)));
 }
 
+TEST_CASE("a rank or an interval below 0 is refused") {
+  const auto message = [](const wick::progress_options& options) {
+    return wick_test::message_of([&] { return wick::progress(batches{4}, options).next(); });
+  };
+  CHECK(message({.rank = -1}) == "progress: .rank is -1; it is at least 0, or left out");
+  CHECK(message({.interval = std::chrono::nanoseconds(-5)}) ==
+        "progress: .interval is -5; it is at least 0, or left out");
+}
+
 TEST_CASE("a terminal is written to ten times a second at most") {
-  progress_schedule s(true, 0);
+  progress_schedule s(true, std::nullopt);
   std::uint64_t shown = 0;
   for (std::uint64_t i = 0; i < 10'000; ++i) {
     const double t = static_cast<double>(i) * 1e-3;
@@ -249,7 +260,7 @@ TEST_CASE("a terminal is written to ten times a second at most") {
 }
 
 TEST_CASE("a log gets a line at each tenth of an epoch or each half minute, and none within a second") {
-  const auto times = [](double seconds, double interval) {
+  const auto times = [](double seconds, std::optional<double> interval) {
     progress_schedule s(false, interval);
     std::vector<double> out;
     for (std::uint64_t i = 1; i < 1000; ++i) {
@@ -260,10 +271,10 @@ TEST_CASE("a log gets a line at each tenth of an epoch or each half minute, and 
     }
     return out;
   };
-  CHECK(times(0.9, 0).empty());
-  CHECK(times(100, 0).size() == 9);  // tenths
-  CHECK(times(3, 0).size() == 2);    // a second apart
-  const auto hour = times(3600, 0);  // half minutes, and tenths
+  CHECK(times(0.9, {}).empty());
+  CHECK(times(100, {}).size() == 9);  // tenths
+  CHECK(times(3, {}).size() == 2);    // a second apart
+  const auto hour = times(3600, {});  // half minutes, and tenths
   CHECK(hour.size() >= 110);
   CHECK(hour.size() <= 130);
   CHECK(times(100, 7).size() == 14);  // as asked for

@@ -342,6 +342,7 @@ TEST_CASE("buckets: what can't be is an error") {
                          wick::array_batch(8, {.drop_last = true, .ragged = wick::pad_with(0)})),
                  "3 samples make no full batch of 8"));
   CHECK(contains(message_of([] { return wick::bucket({.multiple = 0}).tokens(); }), "multiple of 0"));
+  CHECK(contains(message_of([] { return wick::bucket({.tokens = 0}).tokens(); }), "leave .tokens out"));
   wick::loader l(some | wick::bucket() | tokenize | ragged(2));
   l.next();
   wick::loader other(some | wick::bucket({.tokens = 100}) | tokenize | ragged(2));

@@ -169,6 +169,7 @@ TEST_CASE("weights that make no sense are refused with their number") {
   CHECK(contains(refused({std::numeric_limits<double>::infinity()}), "weight 0 is inf"));
   CHECK(contains(refused({0, 0}), "no weight is above 0"));
   CHECK(contains(refused({}), "no weight is above 0"));
+  CHECK(contains(refused({1}, {.samples = 0}), ".samples is 0"));
   CHECK(contains(refused({1, 0, 1}, {.replacement = false}), "3 samples can't be drawn", "from 2"));
   CHECK(contains(message_of([] { return wick::weighted({1, 2}).size(3); }), "2 weights for 3 samples"));
   CHECK(wick::weighted({1, 2}).size(2) == 2);

@@ -66,8 +66,8 @@ TEST_CASE("records that are read into memory give the batches of those that are 
   for (const std::size_t padding : {0, 5}) {
     const temp_dir dir;
     write_positions(dir, {5, 0, 7, 1}, 16, padding);
-    const wick::records_options options{.header = 16,
-                                        .stride = padding == 0 ? 0 : sizeof(position) + padding};
+    wick::records_options options{.header = 16};
+    if (padding != 0) options.stride = sizeof(position) + padding;
     const wick::files files(pattern(dir));
     const auto kept = wick::in_memory<position>(files, options);
     CHECK(kept.size() == 13);

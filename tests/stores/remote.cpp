@@ -62,7 +62,9 @@ std::vector<std::string> some_files(const temp_dir& folder, std::size_t n) {
 }
 
 /// Requests fail for good after so many seconds.
-wick::remote_options patient(double seconds) { return {.give_up_after = seconds}; }
+wick::remote_options patient(double seconds) {
+  return {.give_up_after = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds))};
+}
 
 std::string read_one(const wick::files& source) {
   wick::context c({});
@@ -265,9 +267,15 @@ TEST_CASE("what a server does wrong is an error of the sample that says what it 
   CHECK(contains(message("to_ftp"), "Protocol \"ftp\" not supported"));
   CHECK(contains(message("later"), "503", "for 1 s"));
   CHECK(message("endless") == "");
-  CHECK(contains(message("slow_headers", {.give_up_after = 2, .stalled_after = 1}), "for 2 s"));
-  CHECK(contains(message("hang", {.give_up_after = 1, .stalled_after = 1}), "for 1 s"));
-  CHECK(contains(message("drip", {.give_up_after = 2, .stalled_after = 1}), "for 2 s"));
+  CHECK(contains(message("slow_headers", {.give_up_after = std::chrono::seconds(2),
+                                          .stalled_after = std::chrono::seconds(1)}),
+                 "for 2 s"));
+  CHECK(contains(
+      message("hang", {.give_up_after = std::chrono::seconds(1), .stalled_after = std::chrono::seconds(1)}),
+      "for 1 s"));
+  CHECK(contains(
+      message("drip", {.give_up_after = std::chrono::seconds(2), .stalled_after = std::chrono::seconds(1)}),
+      "for 2 s"));
   CHECK(contains(message_of([&] { return read_one(server.url("ok", "b.bin")); }), "404 Not Found",
                  "check the URL"));
   CHECK(contains(message_of([&] { return read_one("http://127.0.0.1:1/a", patient(0.5)); }), "attempts"));
@@ -407,7 +415,9 @@ TEST_CASE("a request is sent at least three times before it is given up") {
   const temp_dir folder;
   write_file(folder.path() / "a.bin", "content");
   const faulty_server server(folder);
-  const wick::remote_options hasty{.give_up_after = 0.1, .stalled_after = 1, .hedge = false};
+  const wick::remote_options hasty{.give_up_after = std::chrono::milliseconds(100),
+                                   .stalled_after = std::chrono::seconds(1),
+                                   .hedge = false};
   CHECK(read_one(server.url("lost", "a.bin"), hasty) == "content");
   CHECK(server.count("requests") == 3);
 }
@@ -426,7 +436,9 @@ TEST_CASE("a process that is stopped for longer than give_up_after doesn't give 
       ::alarm(60);
       std::string got;
       try {
-        got = read_one(server.url(kind, "a.bin"), {.give_up_after = 4, .stalled_after = 1, .hedge = false});
+        got = read_one(server.url(kind, "a.bin"), {.give_up_after = std::chrono::seconds(4),
+                                                   .stalled_after = std::chrono::seconds(1),
+                                                   .hedge = false});
       } catch (const std::exception& e) {
         std::fprintf(stderr, "%s\n", e.what());
       }
@@ -495,7 +507,7 @@ TEST_CASE("a read that is large is not sent a second time beside the first") {
     std::vector<std::string> urls(200, server.url("ok", "small"));
     urls.push_back(server.url("once", name));
     const wick::remote_list objects = [&] {
-      auto list = wick::remote(urls, {.stalled_after = 2});
+      auto list = wick::remote(urls, {.stalled_after = std::chrono::seconds(2)});
       list.names.back().size = size;
       return list;
     }();
@@ -530,7 +542,7 @@ TEST_CASE("of many requests that get no answer only 3 % are sent a second time")
     write_file(folder.path() / name, name);
     urls.push_back(server.url(i < 200 ? "ok" : "unsteady", name));
   }
-  const wick::files source(wick::remote(urls, {.stalled_after = 1}));
+  const wick::files source(wick::remote(urls, {.stalled_after = std::chrono::seconds(1)}));
   wick::loader train(source | wick::read() | wick::group(4), {.workers = 2, .prefetch_next_epoch = false});
   std::size_t i = 0;
   for (auto& group : train.epoch(0)) {
@@ -565,9 +577,14 @@ TEST_CASE("a server that refuses all for a while gets few requests until it answ
   CHECK(server.count("requests") <= 365);  // those under way at first, and one now and then
 }
 
+TEST_CASE("no request at a time is refused") {
+  CHECK(message_of([] { return wick::remote("https://127.0.0.1:1/a", {.requests = 0}); }) ==
+        "remote: .requests is 0; it is at least 1, or left out");
+}
+
 TEST_CASE("the report says whether refusals, the loader, requests, or the server set the pace") {
   struct how {
-    std::size_t requests = 0, prefetch = 0;
+    std::optional<std::size_t> requests = {}, prefetch = {};
     int step_ms = 0, files = 200;
   };
   const auto verdict_of = [](const char* fault, how h) {

@@ -262,11 +262,11 @@ struct reads_again {
 
 wick::loader_options draw_options(world& w, std::uint64_t seed) {
   static constexpr std::size_t bounds[] = {1, 20'000, std::size_t{1} << 20};
-  static constexpr std::size_t in_flight[] = {0, 1, 100};
+  static constexpr std::optional<std::size_t> in_flight[] = {{}, 1, 100}, prefetch[] = {{}, 1, 2, 3};
   return {.seed = seed,
           .workers = w.workers(),
           .io_threads = static_cast<std::size_t>(w.random.between(1, 6)),
-          .prefetch = static_cast<std::size_t>(w.random.below(4)),
+          .prefetch = prefetch[w.random.below(4)],
           .memory = bounds[w.random.below(3)],
           .in_flight = in_flight[w.random.below(3)],
           .prefetch_next_epoch = w.random.one_in(2)};

@@ -132,9 +132,9 @@ plan draw_plan(world& w, std::uint64_t most = 400) {
   return {&w, w.random.next(), w.random.one_in(2) ? 0 : w.random.below(40) + 2, w.random.below(most) + 1};
 }
 wick::loader_options draw_options(world& w, wick::executor* on, std::uint64_t seed) {
-  static constexpr std::size_t in_flight[] = {0, 1, 2, 7};
+  static constexpr std::optional<std::size_t> in_flight[] = {{}, 1, 2, 7}, prefetch[] = {{}, 1, 2, 3, 4};
   return {.seed = seed,
-          .prefetch = static_cast<std::size_t>(w.random.below(5)),
+          .prefetch = prefetch[w.random.below(5)],
           .in_flight = in_flight[w.random.below(4)],
           .prefetch_next_epoch = w.random.one_in(2),
           .executor = on};

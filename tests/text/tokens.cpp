@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -154,6 +155,8 @@ TEST_CASE("chunks begin a stride apart, and the last needs one token more") {
   CHECK(contains(message_of([&] { return wick::tokens(all) | wick::chunks(40); }),
                  "40 tokens make no chunk of 40"));
   CHECK(contains(message_of([&] { return wick::chunks(0); }), "at least 1"));
+  CHECK(contains(message_of([&] { return wick::chunks(4, {.stride = 0}); }), "a stride of 0 tokens",
+                 "leave it out"));
 }
 
 TEST_CASE("chunks within documents have each token of each, and fill up the last") {
@@ -188,11 +191,11 @@ TEST_CASE("files are one stream, wherever it is cut") {
   for (std::size_t f = 0; f + 1 < std::size(cuts); ++f)
     dir.write("part-" + std::to_string(f) + ".bin",
               std::string(10, 'h') + std::string(raw.substr(cuts[f], cuts[f + 1] - cuts[f])));
-  for (const std::int64_t within : {std::int64_t{-1}, std::int64_t{all[17]}}) {
+  for (const std::optional<std::int64_t> within : {std::optional<std::int64_t>(), {all[17]}}) {
     const wick::chunks_options options{.stride = 50, .within_documents = within};
     const auto whole = wick::tokens(dir / "whole.bin") | wick::chunks(64, options);
     const auto parts = wick::tokens(dir / "part-*.bin", {.header = 10}) | wick::chunks(64, options);
-    const pairs wanted = within < 0 ? naive(all, 64, 50) : naive_documents(all, 64, 50, within);
+    const pairs wanted = !within ? naive(all, 64, 50) : naive_documents(all, 64, 50, *within);
     CHECK(read_all(whole) == wanted);
     CHECK(read_all(parts, 4) == wanted);
     CHECK(taken(wick::in_memory(wick::tokens(dir / "part-*.bin", {.header = 10})) |
@@ -461,7 +464,7 @@ TEST_CASE("segments are those of the tokens, at any length and stride, and of an
   std::mt19937 random(3);
   for (auto& t : all) t = static_cast<std::int32_t>(random() % 7) - 3;
   for (const std::size_t length : {std::size_t{1}, std::size_t{5}, std::size_t{64}}) {
-    for (const std::uint64_t stride : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{9}}) {
+    for (const std::optional<std::uint64_t> stride : {std::optional<std::uint64_t>(), {1}, {9}}) {
       const auto source = wick::tokens(all) | wick::chunks(length, {.stride = stride, .segments = -2});
       const auto plain = wick::tokens(all) | wick::chunks(length, {.stride = stride});
       REQUIRE(source.size() == plain.size());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,11 @@ namespace wick::inline v0_1 {
 
 /// How many threads an executor has, and which.
 struct executor_options {
-  std::size_t workers = 0;  ///< threads that run jobs; 0: as many as processors are available
-  /// For calls that block; 0: as many as give most calls a second, found while they run, up to 256. It begins
-  /// with twice the workers, at least 4, at most 32.
-  std::size_t io_threads = 0;
+  /// Threads that run jobs. Default: as many as processors are available.
+  std::optional<std::size_t> workers = {};
+  /// For calls that block. Default: as many as give most calls a second, found while they run, up to 256. It
+  /// begins with twice the workers, at least 4, at most 32.
+  std::optional<std::size_t> io_threads = {};
   std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";          ///< of the threads, as top shows them
   std::vector<int> pin_to =
@@ -52,8 +54,8 @@ struct executor_options {
 /// instead of waiting without an end, and the destructor leaves all as it is.
 class executor : public detail::worker_pool {
  public:
-  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker
-  /// can't be bound to the processor that pin_to names
+  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument for 0 workers
+  /// or I/O threads, and when a worker can't be bound to the processor that pin_to names
   explicit executor(const executor_options& options = {}) : worker_pool(options) {}
   explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -22,9 +23,9 @@ namespace wick::inline v0_1 {
 
 /// Options of cache_in_memory().
 struct cache_in_memory_options {
-  /// The most that it keeps. 0: the caches of all ranks of the machine share a quarter of its memory (or of
-  /// the control group's) equally, and so do the loaders of a rank, first come, first served.
-  std::size_t bytes = 0;
+  /// The most that it keeps. Default: the caches of all ranks of the machine share a quarter of its memory
+  /// (or of the control group's) equally, and so do the loaders of a rank, first come, first served.
+  std::optional<std::size_t> bytes = {};
   /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
   /// seed.
   bool freeze_random = false;
@@ -43,7 +44,10 @@ class cache_in_memory_stage {
                                        .caches = true};
   bool frozen() const noexcept { return options_.freeze_random; }
 
-  explicit cache_in_memory_stage(const cache_in_memory_options& options) noexcept : options_(options) {}
+  /// \throws wick::error for a cache of 0 bytes
+  explicit cache_in_memory_stage(const cache_in_memory_options& options) : options_(options) {
+    check_bytes(options.bytes, traits.name);
+  }
 
   /// A sample that is kept, or null.
   template <class Item>

@@ -29,7 +29,8 @@ namespace wick::inline v0_1 {
 
 /// Options of cache_on_disk().
 struct cache_on_disk_options {
-  std::uint64_t bytes = 0;  ///< the most that the folder takes; 0: half of what the file system has free
+  /// The most that the folder takes. Default: half of what the file system has free.
+  std::optional<std::uint64_t> bytes = {};
   /// The version of a callable without a fingerprint that stands before it: give another number when its code
   /// changes, and all samples are made again.
   std::uint64_t version = 0;
@@ -59,7 +60,9 @@ class cache_on_disk_stage {
   /// Its samples are read, which may wait: `find()` is tried first, and `ask()` awaited.
 
   cache_on_disk_stage(std::string folder, const cache_on_disk_options& options)
-      : folder_(std::move(folder)), options_(options) {}
+      : folder_(std::move(folder)), options_(options) {
+    check_bytes(options.bytes, traits.name);
+  }
 
   /// A loader opens the folder; again when the source was refreshed. `before`: the stages before this.
   template <class Item, class Source>

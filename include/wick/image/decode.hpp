@@ -58,7 +58,7 @@ struct decode_options {
   /// stage that takes or gives a wick::image makes it an ordinary one.
   bool color_stages = true;
   /// Memory in which the places of blocks in JPEGs are kept, so that from the second epoch on the decoding of
-  /// a crop starts near it; about 1.5 % of the files' bytes. 0: none. The pixels are the same.
+  /// a crop starts near it; about 1.5 % of the files' bytes. With 0 none is kept. The pixels are the same.
   std::size_t crop_index_bytes = std::size_t{64} << 20;
   /// A file in which these places are kept from run to run; empty: none. It is read when the stage is made,
   /// and written when the stage and its copies are gone. A file that is damaged is not used, and the report

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <wick/async/hang_handler.hpp>
@@ -20,23 +21,24 @@ class slab_memory;
 struct loader_options {
   /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
   std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
-  std::size_t workers = 0;
-  /// By how much the workers' priority is below the training loop's, as nice(1) counts, from 0 to 19. -1: 15
-  /// where transfer() goes to a device, so that the loop launches its operations in time, and workers take
-  /// the processors that it leaves; else 0. On Linux. Not with `executor`.
-  int nice = -1;
-  /// Threads for blocking reads; 0: as many as give most reads a second, found while they run, up to 256. Not
-  /// with `executor`.
-  std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
-  /// 8 while these and the loop's fit into 16 MiB.
-  std::size_t prefetch = 0;
+  /// Threads that decode and transform. Default: as many as processors are available. Not with `executor`.
+  std::optional<std::size_t> workers = {};
+  /// By how much the workers' priority is below the training loop's, as nice(1) counts, from 0 to 19.
+  /// Default: 15 where transfer() goes to a device, so that the loop launches its operations in time, and
+  /// workers take the processors that it leaves; else 0. On Linux. Not with `executor`.
+  std::optional<int> nice = {};
+  /// Threads for blocking reads. Default: as many as give most reads a second, found while they run, up to
+  /// 256. Not with `executor`.
+  std::optional<std::size_t> io_threads = {};
+  /// Batches ready or in the making ahead of the training loop. Default: 8 with 8 workers or more, else 4, or
+  /// up to 8 while these and the loop's fit into 16 MiB.
+  std::optional<std::size_t> prefetch = {};
   /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
   /// and what stages ask for with context::reserve().
   std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
-  std::size_t in_flight = 0;
+  /// Samples that may be under way at a time where stages suspend. Default: chosen from workers and I/O
+  /// threads.
+  std::optional<std::size_t> in_flight = {};
   /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
   /// it, so that the data may change between epochs (see the concept source).
   bool prefetch_next_epoch = true;
@@ -55,7 +57,7 @@ struct loader_options {
   std::vector<std::string> quarantine = {};
   /// When next() or next_async() has waited so long for a batch, one message says where each unfinished
   /// sample of that batch is: its key and stage, what it waits for, since when, and on which thread. The
-  /// loader keeps waiting. 0: no message.
+  /// loader keeps waiting. After 0 s, there is no message.
   std::chrono::nanoseconds hang_after = std::chrono::seconds(120);
   /// Gets that message: `[](const std::string& text) { … }`, on a thread of its own. The loader is not
   /// destroyed or refreshed before the call returns, so it must not wait for either. Default: stderr.

@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -97,11 +98,11 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
     m.def(
         name,
         [make, name = std::string(name)](
-            A... arguments, std::uint64_t seed, std::size_t workers, std::size_t io_threads,
-            std::size_t prefetch, std::size_t memory, const std::string& on_error, const path& failure_log,
-            const path& delivery_log, const std::vector<path>& quarantine, double hang_after,
-            const std::string& tensors, const nanobind::object& device, nanobind::object into,
-            std::optional<std::uint64_t> rank,
+            A... arguments, std::uint64_t seed, std::optional<std::size_t> workers,
+            std::optional<std::size_t> io_threads, std::optional<std::size_t> prefetch, std::size_t memory,
+            const std::string& on_error, const path& failure_log, const path& delivery_log,
+            const std::vector<path>& quarantine, double hang_after, const std::string& tensors,
+            const nanobind::object& device, nanobind::object into, std::optional<std::uint64_t> rank,
             std::optional<std::uint64_t> world_size) -> detail::python_loader* {
           detail::python_delivery deliver = detail::delivery_of(tensors, device, std::move(into));
           deliver.name = name;
@@ -114,7 +115,7 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
                 "rank=…, world_size=…: this pipeline has no shard(), which would give a rank its share");
           loader_options options{.seed = seed,
                                  .workers = workers,
-                                 .nice = deliver.device != nullptr ? 15 : -1,
+                                 .nice = deliver.device != nullptr ? std::optional(15) : std::nullopt,
                                  .io_threads = io_threads,
                                  .prefetch = prefetch,
                                  .memory = memory,
@@ -128,8 +129,8 @@ void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&.
           return detail::python_pipeline<decltype(what)>::run(std::move(what), std::move(options),
                                                               std::move(deliver));
         },
-        extra..., nanobind::kw_only(), nanobind::arg("seed") = 0, nanobind::arg("workers") = 0,
-        nanobind::arg("io_threads") = 0, nanobind::arg("prefetch") = 0,
+        extra..., nanobind::kw_only(), nanobind::arg("seed") = 0, nanobind::arg("workers") = nanobind::none(),
+        nanobind::arg("io_threads") = nanobind::none(), nanobind::arg("prefetch") = nanobind::none(),
         nanobind::arg("memory") = loader_options().memory, nanobind::arg("on_error") = "fail",
         nanobind::arg("failure_log") = path(), nanobind::arg("delivery_log") = path(),
         nanobind::arg("quarantine") = std::vector<path>(), nanobind::arg("hang_after") = 120.0,

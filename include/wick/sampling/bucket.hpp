@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace wick::inline v0_1 {
 /// Options of bucket().
 struct bucket_options {
   /// A batch takes at most so many, padding included: its longest sample times its samples. batch()'s size is
-  /// then the most samples it has. 0: batch()'s size alone counts.
-  std::uint64_t tokens = 0;
+  /// then the most samples it has. Default: batch()'s size alone counts.
+  std::optional<std::uint64_t> tokens = {};
   /// With `tokens`, samples a batch are a multiple of this where they are more: as many as ranks, say.
   std::uint64_t multiple = 1;
   /// The length of each sample of the source. Empty: the source says them, by `length(i)`.

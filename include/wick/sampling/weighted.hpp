@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,8 +20,8 @@ namespace wick::inline v0_1 {
 
 /// Options of weighted().
 struct weighted_options {
-  /// Draws an epoch; 0: as many as there are weights.
-  std::uint64_t samples = 0;
+  /// Draws an epoch. Default: as many as there are weights.
+  std::optional<std::uint64_t> samples = {};
   /// A sample may be drawn again in the same epoch.
   bool replacement = true;
 };

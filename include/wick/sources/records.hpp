@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,7 +28,8 @@ namespace wick::inline v0_1 {
 /// Options of records().
 struct records_options {
   std::uint64_t header = 0;  ///< bytes before the first record of each file
-  std::uint64_t stride = 0;  ///< bytes from one record to the next; 0: they lie side by side
+  /// Bytes from one record to the next. Default: they lie side by side.
+  std::optional<std::uint64_t> stride = {};
   /// Reads files that begin like a compressed file, an archive, or a web page, too: their bytes are the data.
   bool raw = false;
 };

@@ -5,22 +5,24 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <wick/base/detail/duration.hpp>
 #include <wick/io/remote_list.hpp>
 
 namespace wick::inline v0_1 {
 
 /// How servers are asked.
 struct remote_options {
-  /// Requests at a time; 0: as many as give most, found while they run, up to 256.
-  std::size_t requests = 0;
-  /// A request that fails is sent again for so long, in seconds, and at least three times; then its sample
-  /// has an error. Time in which the process was stopped doesn't count.
-  double give_up_after = 60;
-  /// A connection that brings less than 1 KiB a second for so long, in seconds, counts as failed.
-  double stalled_after = 20;
+  /// Requests at a time. Default: as many as give most, found while they run, up to 256.
+  std::optional<std::size_t> requests = {};
+  /// A request that fails is sent again for so long, and at least three times; then its sample has an error.
+  /// Time in which the process was stopped doesn't count.
+  std::chrono::nanoseconds give_up_after = std::chrono::seconds(60);
+  /// A connection that brings less than 1 KiB a second for so long counts as failed.
+  std::chrono::nanoseconds stalled_after = std::chrono::seconds(20);
   /// Sends a request that takes 1.5 times as long as 95 % of the last ones a second time, and takes the
   /// answer that comes first. At most 3 % of all, none of over 8 MiB, and none while many are late.
   bool hedge = true;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,13 +40,13 @@ struct tokens_options {
 
 /// Options of chunks().
 struct chunks_options {
-  /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
-  /// at each token.
-  std::uint64_t stride = 0;
+  /// From the beginning of one chunk to that of the next, in tokens. Default: their length. With 1 there is a
+  /// chunk at each token.
+  std::optional<std::uint64_t> stride = {};
   /// The token that ends each document: no chunk crosses it, and the last one of a document is
-  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
-  /// cross documents.
-  std::int64_t within_documents = -1;
+  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. Default:
+  /// chunks cross documents.
+  std::optional<std::int64_t> within_documents = {};
 };
 
 /// The token that ends each document, for `.segments` of chunks(). It has no default, so that chunks() with
@@ -57,7 +58,7 @@ struct document_end {
 
 /// As chunks_options, for chunks that say where documents end in them.
 struct segmented_chunks_options {
-  std::uint64_t stride = 0;
+  std::optional<std::uint64_t> stride = {};
   document_end segments;  ///< the token that ends each document
 };
 
@@ -299,13 +300,14 @@ detail::token_array in_memory(const token_files& of);
 /// are left out.
 inline detail::chunk_plan chunks(std::size_t length, const chunks_options& options = {}) {
   if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
-  return {length, options.stride == 0 ? length : options.stride, options.within_documents};
+  if (options.stride == 0u) throw error("chunks: a stride of 0 tokens; give at least 1, or leave it out");
+  return {length, options.stride.value_or(length), options.within_documents};
 }
 /// The same chunks as segmented_chunk<>, which also say which document each token is in:
 /// `chunks(1024, {.segments = 50256})`, where 50256 ends each document. A document that begins in an earlier
 /// chunk has a segment of its own in this one, with positions from 0 on, as pack() has pieces of a sample.
 inline detail::segmented_plan chunks(std::size_t length, const segmented_chunks_options& options) {
-  return {chunks(length, {.stride = options.stride, .within_documents = -1}), options.segments.token};
+  return {chunks(length, {.stride = options.stride}), options.segments.token};
 }
 
 }  // namespace wick

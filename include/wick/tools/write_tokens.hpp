@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,8 +18,8 @@ namespace wick::inline v0_1 {
 
 /// Options of write_tokens().
 struct write_tokens_options {
-  /// The token behind each document; -1: none.
-  std::int64_t end_of_text = -1;
+  /// The token behind each document. Default: none.
+  std::optional<std::int64_t> end_of_text = {};
   /// Workers, what is done about documents that fail, and so on.
   loader_options loader = {};
 };
@@ -53,7 +54,7 @@ std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& 
   if constexpr (detail::token_list<item>) {
     for (const item& document : all.epoch(0)) {
       for (const auto& id : document) to.add<T>(id);
-      if (options.end_of_text >= 0) to.add<T>(options.end_of_text);
+      if (options.end_of_text) to.add<T>(*options.end_of_text);
     }
   }
   return to.finish();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -17,7 +18,8 @@ namespace wick::inline v0_1 {
 
 /// Options of resize().
 struct resize_options {
-  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one, 0: none; or its size
+  /// Limit of the longer edge when resizing by the shorter one, none by default; or its size.
+  std::optional<int> max_size = {};
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 

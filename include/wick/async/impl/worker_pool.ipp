@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -37,15 +38,27 @@ void worker_pool::bind(binding& to, int cpu) noexcept {
 
 namespace {
 
-concurrency calls_at_a_time(std::size_t io_threads, std::size_t workers) noexcept {
-  if (io_threads != 0) return {io_threads, io_threads, io_threads};
+std::size_t at_least_1(const char* name, std::size_t given) {
+  if (given == 0) {
+    throw std::invalid_argument(std::string("wick: executor: ") + name +
+                                " is 0; it is at least 1, or left out");
+  }
+  return given;
+}
+
+concurrency calls_at_a_time(std::optional<std::size_t> io_threads, std::size_t workers) {
+  if (io_threads) {
+    const std::size_t n = at_least_1("io_threads", *io_threads);
+    return {n, n, n};
+  }
   return {std::clamp<std::size_t>(2 * workers, 4, 32), 1, 256};
 }
 
 }  // namespace
 
 worker_pool::worker_pool(const executor_options& options)
-    : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
+    : queues_(at_least_1("workers", options.workers ? *options.workers : available_cpus()),
+              options.queue_capacity),
       threads_(make_owned<threads>()),
       io_(calls_at_a_time(options.io_threads, workers())) {
   const std::size_t n = workers();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,9 +38,11 @@ class disk_cache {
     bool checked = false;       ///< by this process: the origin, and the bytes
   };
 
-  /// Opens the set, or makes it. Blocks. \param most  bytes of the folder; 0: half of what is free.
+  /// Opens the set, or makes it. Blocks. \param most  bytes of the folder; by default half of what is
+  /// free.
   /// \throws wick::error when the folder can't be used
-  disk_cache(const std::string& folder, std::uint64_t set, std::uint64_t samples, std::uint64_t most);
+  disk_cache(const std::string& folder, std::uint64_t set, std::uint64_t samples,
+             std::optional<std::uint64_t> most);
   disk_cache(const disk_cache&) = delete;
   disk_cache& operator=(const disk_cache&) = delete;
   ~disk_cache() = default;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,6 +21,9 @@
 #include <wick/pipeline/with_others.hpp>
 
 namespace wick::inline v0_1::detail {
+
+/// \throws wick::error for a cache of 0 bytes
+void check_bytes(std::optional<std::uint64_t> given, std::string_view cache);
 
 /// Carries out deferred work, at any depth: a picture is decoded, cropped and resized as planned by then.
 template <class T>

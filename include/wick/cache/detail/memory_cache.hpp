@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,8 +28,8 @@ class memory_cache {
   };
 
   /// \param samples  of the source
-  /// \param most  bytes; 0: default_cache_memory(), for all such caches of the process together
-  memory_cache(std::uint64_t samples, std::size_t most);
+  /// \param most  bytes; by default default_cache_memory(), for all such caches of the process together
+  memory_cache(std::uint64_t samples, std::optional<std::size_t> most);
   memory_cache(const memory_cache&) = delete;
   memory_cache& operator=(const memory_cache&) = delete;
   ~memory_cache();

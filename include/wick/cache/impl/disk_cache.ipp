@@ -39,12 +39,12 @@ struct disk_cache::record {
 };
 
 disk_cache::disk_cache(const std::string& folder, std::uint64_t set, std::uint64_t samples,
-                       std::uint64_t most)
+                       std::optional<std::uint64_t> most)
     : root_(folder),
       folder_(cache_folder::set_path(folder, set)),
       set_(set),
       samples_(samples),
-      most_(most),
+      most_(most.value_or(0)),
       entries_(static_cast<std::size_t>(samples)) {
   std::error_code fault;
   std::filesystem::create_directories(root_, fault);

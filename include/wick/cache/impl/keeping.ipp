@@ -7,6 +7,11 @@
 
 namespace wick::inline v0_1::detail {
 
+void check_bytes(std::optional<std::uint64_t> given, std::string_view cache) {
+  if (given == 0u)
+    throw error(std::string(cache) + ": .bytes is 0, which keeps nothing; leave it out, or the stage");
+}
+
 void refuse_random_before(std::string_view cache, const context& c) {
   throw error(c.stage_text(c.last_drawing()) +
               " draws random numbers, and would draw the same ones in every epoch; write " +

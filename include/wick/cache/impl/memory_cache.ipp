@@ -29,10 +29,10 @@ bool take_from(std::atomic<std::size_t>& used, std::size_t bytes, std::size_t mo
 
 }  // namespace
 
-memory_cache::memory_cache(std::uint64_t samples, std::size_t most)
+memory_cache::memory_cache(std::uint64_t samples, std::optional<std::size_t> most)
     : samples_(samples),
-      by_default_(most == 0),
-      most_(most != 0 ? most : static_cast<std::size_t>(default_cache_memory())),
+      by_default_(!most),
+      most_(most ? *most : static_cast<std::size_t>(default_cache_memory())),
       chunks_(static_cast<std::size_t>(samples / chunk_size + 1)),
       used_((samples / chunk_size + 1) * sizeof(void*)) {
   if (by_default_) in_default_caches().fetch_add(used_, std::memory_order_relaxed);

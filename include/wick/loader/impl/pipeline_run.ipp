@@ -34,8 +34,7 @@ run_settings::run_settings(owned<erased_pipeline> what, const loader_options& op
     : pipeline(std::move(what)),
       on(where),
       seed(options.seed),
-      in_flight(options.in_flight != 0 ? options.in_flight
-                                       : tokens::limit_for(on.workers(), on.reads_at_a_time())),
+      in_flight(options.in_flight.value_or(tokens::limit_for(on.workers(), on.reads_at_a_time()))),
       budget(options.memory),
       policy(options.on_error),
       only_fails(policy.only_fails()),

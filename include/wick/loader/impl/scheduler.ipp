@@ -51,13 +51,11 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       run_(of, *plan_),
       size_(*of.pipeline),
       orders_(of.seed),
-      few_(options.prefetch != 0 ? options.prefetch
-           : on_.workers() < 8   ? 4
-                                 : 8),
-      most_(options.prefetch != 0 ? options.prefetch : 8),
+      few_(options.prefetch.value_or(on_.workers() < 8 ? 4 : 8)),
+      most_(options.prefetch.value_or(8)),
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
-      chooses_in_flight_(options.in_flight == 0),
+      chooses_in_flight_(!options.in_flight),
       may_run_ahead_(options.prefetch_next_epoch && !of.facts().plans_each_epoch),
       run_ahead_(may_run_ahead_),
       done_(most_),

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -57,7 +58,8 @@ class progress_rates {
 /// When a line is due.
 class progress_schedule {
  public:
-  progress_schedule(bool terminal, double interval) noexcept : terminal_(terminal), interval_(interval) {}
+  progress_schedule(bool terminal, std::optional<double> interval) noexcept
+      : terminal_(terminal), interval_(interval) {}
   bool due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept;
   void shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept;
   /// Seconds from then on in which none is.
@@ -69,9 +71,9 @@ class progress_schedule {
                ? 0
                : static_cast<std::uint64_t>(static_cast<double>(done) / static_cast<double>(total) * 10);
   }
-  double least() const noexcept { return interval_ > 0 ? interval_ : terminal_ ? 0.1 : 1; }
+  double least() const noexcept { return interval_.value_or(terminal_ ? 0.1 : 1.0); }
   bool terminal_;
-  double interval_;
+  std::optional<double> interval_;
   double last_ = 0;
   std::uint64_t tenth_ = 0;
 };
@@ -79,14 +81,17 @@ class progress_schedule {
 /// One user.
 class progress_line {
  public:
-  progress_line(std::string_view description, int fd, double interval, bool shown);
+  progress_line(std::string_view description, int fd, std::optional<double> interval, bool shown);
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
   /// Ends the line.
   ~progress_line();
 
-  /// Below 0: what the launcher says.
-  static bool is_first_rank(int rank) noexcept;
+  /// Not given: what the launcher says.
+  /// \throws wick::error for a rank below 0
+  static bool is_first_rank(std::optional<int> rank);
+  /// \throws wick::error
+  static void require_not_negative(const char* option, std::int64_t given);
   bool shown() const noexcept { return shown_; }
   bool under_way() const noexcept { return under_way_; }
 
@@ -119,7 +124,7 @@ class progress_line {
 
   const std::string description_;
   const int fd_;
-  const double interval_;
+  const std::optional<double> interval_;  // seconds
   bool shown_, terminal_;
   bool under_way_ = false;
   bool drawn_ = false;  // the cursor stands behind the line

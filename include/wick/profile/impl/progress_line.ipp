@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <wick/base/detail/launch.hpp>
+#include <wick/pipeline/error.hpp>
 #include <wick/profile/detail/progress_line.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -145,7 +146,7 @@ void progress_rates::add(double seconds, double waited, std::uint64_t items, std
 bool progress_schedule::due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept {
   const double passed = seconds - last_;
   if (passed < least()) return false;
-  return terminal_ || interval_ > 0 || passed >= 30 || tenths(done, total) > tenth_;
+  return terminal_ || interval_ || passed >= 30 || tenths(done, total) > tenth_;
 }
 void progress_schedule::shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept {
   last_ = seconds;
@@ -157,13 +158,13 @@ double progress_schedule::pause(double seconds) const noexcept {
 
 // ---- the line ----
 
-progress_line::progress_line(std::string_view description, int fd, double interval, bool shown)
+progress_line::progress_line(std::string_view description, int fd, std::optional<double> interval, bool shown)
     : description_(progress_description(description)),
       fd_(fd),
       interval_(interval),
       shown_(shown),
       terminal_(shown && ::isatty(fd) == 1),
-      schedule_(false, 0) {
+      schedule_(false, std::nullopt) {
   if (terminal_) {
     const char* const kind = std::getenv("TERM");
     terminal_ = kind != nullptr && *kind != '\0' && std::strcmp(kind, "dumb") != 0;
@@ -172,8 +173,17 @@ progress_line::progress_line(std::string_view description, int fd, double interv
 
 progress_line::~progress_line() { close(left_); }
 
-bool progress_line::is_first_rank(int rank) noexcept {
-  if (rank >= 0) return rank == 0;
+void progress_line::require_not_negative(const char* option, std::int64_t given) {
+  if (given >= 0) return;
+  throw error(std::string("progress: .") + option + " is " + std::to_string(given) +
+              "; it is at least 0, or left out");
+}
+
+bool progress_line::is_first_rank(std::optional<int> rank) {
+  if (rank) {
+    require_not_negative("rank", *rank);
+    return *rank == 0;
+  }
   try {
     return find_launch().rank == 0;
   } catch (...) {  // no memory for the words

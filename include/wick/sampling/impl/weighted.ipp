@@ -55,9 +55,11 @@ weighted_stage::weighted_stage(std::vector<double> weights, weighted_options opt
     table_->drawable += weights[i] > 0;
   }
   if (table_->drawable == 0) throw error("weighted: no weight is above 0, so no sample could be drawn");
-  if (table_->options.samples == 0) table_->options.samples = weights.size();
-  if (!options.replacement && table_->options.samples > table_->drawable) {
-    throw error("weighted: " + std::to_string(table_->options.samples) +
+  if (!options.samples) table_->options.samples = weights.size();
+  if (*table_->options.samples == 0)
+    throw error("weighted: .samples is 0; leave it out for as many as there are weights");
+  if (!options.replacement && *table_->options.samples > table_->drawable) {
+    throw error("weighted: " + std::to_string(*table_->options.samples) +
                 " samples can't be drawn without replacement from " + std::to_string(table_->drawable) +
                 " with a weight above 0; say how many with {.samples = …}");
   }
@@ -70,13 +72,13 @@ std::uint64_t weighted_stage::size(std::uint64_t n) const {
     throw error("weighted: " + std::to_string(table_->weights.size()) + " weights for " + std::to_string(n) +
                 " samples; give one to each sample before weighted()");
   }
-  return table_->options.samples;
+  return *table_->options.samples;
 }
 
 std::uint64_t weighted_stage::fingerprint() const noexcept {
   const auto& [samples, replacement] = table_->options;
   return fingerprint_hash()
-      .add(samples)
+      .add(*samples)
       .add(replacement)
       .add(table_->weights.data(), table_->weights.size() * sizeof(double))
       .value();
@@ -118,10 +120,10 @@ weighted_stage::list weighted_stage::draw_all(key k) const {
     random_stream random(k.seed, k.epoch, i, k.stage);
     times.emplace_back(exponential(random), table_->weights[i], i);
   }
-  const auto end = times.begin() + static_cast<std::ptrdiff_t>(table_->options.samples);
+  const auto end = times.begin() + static_cast<std::ptrdiff_t>(*table_->options.samples);
   std::partial_sort(times.begin(), end, times.end());
   auto made = std::make_shared<std::vector<std::uint64_t>>();
-  made->reserve(table_->options.samples);
+  made->reserve(*table_->options.samples);
   for (auto t = times.begin(); t != end; ++t) made->push_back(t->index);
   if (table_->lists.size() == kept_lists) table_->lists.erase(table_->lists.begin());
   table_->lists.emplace_back(k, made);

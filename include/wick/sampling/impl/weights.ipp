@@ -110,6 +110,8 @@ std::uint64_t sum_tree::fingerprint() const noexcept {
 
 changing_weights_stage::changing_weights_stage(weights by, weighted_options options)
     : by_(std::move(by)), options_(options) {
+  if (options_.samples == 0u)
+    throw error("weighted: .samples is 0; leave it out for as many as there are weights");
   if (!options_.replacement) {
     throw error(
         "weighted: weights that change are drawn by with replacement; leave .replacement out, or give a "
@@ -126,11 +128,11 @@ std::uint64_t changing_weights_stage::size(std::uint64_t n) const {
   if (n == 0) return 0;
   if (!(tree_.sum() > 0)) throw error("weighted: no weight is above 0, so no sample could be drawn");
   if (!std::isfinite(tree_.sum())) throw error("weighted: the sum of the weights is not finite; scale them");
-  return options_.samples != 0 ? options_.samples : n;
+  return options_.samples.value_or(n);
 }
 
 std::uint64_t changing_weights_stage::fingerprint() const noexcept {
-  return fingerprint_hash().add(options_.samples).add(tree_.fingerprint()).value();
+  return fingerprint_hash().add(options_.samples.value_or(0)).add(tree_.fingerprint()).value();
 }
 
 }  // namespace wick::detail

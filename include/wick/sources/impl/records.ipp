@@ -18,12 +18,11 @@ namespace {
 std::shared_ptr<const row_files> look_into(const files& of, std::uint64_t bytes,
                                            const records_options& options) {
   if (bytes == 0) throw error("records: a record has 0 bytes; say how many");
-  if (options.stride != 0 && options.stride < bytes) {
-    throw error("records: a stride of " + std::to_string(options.stride) + " bytes, and records have " +
+  if (options.stride && *options.stride < bytes) {
+    throw error("records: a stride of " + std::to_string(*options.stride) + " bytes, and records have " +
                 std::to_string(bytes) + "; give at least these");
   }
-  const row_files::form form{bytes, options.stride == 0 ? bytes : options.stride, options.header,
-                             options.raw};
+  const row_files::form form{bytes, options.stride.value_or(bytes), options.header, options.raw};
   return std::make_shared<const row_files>(of, form, "records", "the size of a record, .header and .stride",
                                            ".header");
 }
@@ -54,7 +53,7 @@ file_range fixed_records::at(std::uint64_t i) const noexcept {
 
 void fixed_records::read_into(std::byte* to) const {
   const auto size = static_cast<std::size_t>(bytes_);
-  const auto stride = static_cast<std::size_t>(options_.stride == 0 ? bytes_ : options_.stride);
+  const auto stride = static_cast<std::size_t>(options_.stride.value_or(bytes_));
   const std::uint64_t at_once = std::max<std::uint64_t>(1, (std::uint64_t{8} << 20) / stride);
   for (std::size_t file = 0; file < files_->rows().size(); ++file) {
     const std::uint64_t rows = files_->rows()[file];
@@ -73,7 +72,7 @@ std::string fixed_records::key(std::uint64_t i) const {
 
 std::uint64_t fixed_records::fingerprint() const noexcept {
   fingerprint_hash h;
-  h.add(files_->paths().fingerprint()).add(bytes_).add(options_.header).add(options_.stride);
+  h.add(files_->paths().fingerprint()).add(bytes_).add(options_.header).add(options_.stride.value_or(0));
   for (const std::uint64_t begin : *begins_) h.add(begin);
   return h.value();
 }

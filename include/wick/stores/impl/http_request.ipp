@@ -275,7 +275,7 @@ inline std::string http_request::too_short(std::uint64_t size) const {
 
 inline std::string http_request::gave_up(const std::string& why, const remote_options& options) const {
   std::array<char, 32> limit{};
-  std::snprintf(limit.data(), limit.size(), "%g", options.give_up_after);
+  std::snprintf(limit.data(), limit.size(), "%g", 1e-9 * static_cast<double>(options.give_up_after.count()));
   return std::string("can't be read from the server for ") + limit.data() + " s (" +
          std::to_string(attempts + 1) + " attempts): " + printable(why) +
          "; remote_options::give_up_after is the limit";
@@ -316,7 +316,8 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   set(CURLOPT_BUFFERSIZE, 64L << 10);
   set(CURLOPT_CONNECTTIMEOUT_MS, 10'000L);
   set(CURLOPT_LOW_SPEED_LIMIT, 1024L);
-  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::clamp(options.stalled_after, 1.0, 1e6)));
+  set(CURLOPT_LOW_SPEED_TIME,
+      std::clamp(static_cast<long>(options.stalled_after / std::chrono::seconds(1)), 1L, 1'000'000L));
   set(CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
   set(CURLOPT_USERAGENT, "wick");
 #if LIBCURL_VERSION_NUM >= 0x075700

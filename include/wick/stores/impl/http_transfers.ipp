@@ -34,8 +34,7 @@ struct http_transfers {
   http_transfers(const remote_options& o, std::unique_ptr<http_locator> l)
       : options(o),
         locator(std::move(l)),
-        at_a_time(o.requests != 0 ? concurrency(o.requests, o.requests, o.requests)
-                                  : concurrency(32, 4, 256)) {
+        at_a_time(o.requests ? concurrency(*o.requests, *o.requests, *o.requests) : concurrency(32, 4, 256)) {
     static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
     multi = started == CURLE_OK ? curl_multi_init() : nullptr;
     if (multi == nullptr) throw std::bad_alloc();
@@ -315,12 +314,12 @@ inline void http_transfers::again(http_request& r, const std::string& why) {
   constexpr std::uint32_t least_attempts = 3;
   const http_clock::time_point now = running_time();
   const bool tried_enough = r.attempts + 1 >= least_attempts || in_trouble();
-  if (tried_enough && now - r.begun >= in_seconds(options.give_up_after))
-    throw passing_error(r.gave_up(why, options));
+  if (tried_enough && now - r.begun >= options.give_up_after) throw passing_error(r.gave_up(why, options));
   const double jitter = 0.5 + 0.5 * std::uniform_real_distribution<double>()(random);
   const double pause =
       std::min(first_pause * static_cast<double>(1u << std::min(r.attempts, 10u)), longest_pause);
-  r.due = now + in_seconds(std::max(pause * jitter, std::min(r.answer.retry_after, options.give_up_after)));
+  r.due = now + std::max(in_seconds(pause * jitter),
+                         std::min(in_seconds(r.answer.retry_after), options.give_up_after));
   ++r.attempts;
   ++failures;
   if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
@@ -338,7 +337,7 @@ inline void http_transfers::again(http_request& r, const std::string& why) {
 inline void http_transfers::give_up_waiting(http_clock::time_point now) {
   for (std::size_t i = 0; i < waiting.size();) {
     http_request& r = *waiting[i];
-    if (r.attempts == 0 || now - r.begun < in_seconds(options.give_up_after)) {
+    if (r.attempts == 0 || now - r.begun < options.give_up_after) {
       ++i;
       continue;
     }

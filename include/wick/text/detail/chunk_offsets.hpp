@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <wick/text/detail/token_ids.hpp>
@@ -14,7 +15,7 @@ namespace wick::inline v0_1::detail {
 struct chunk_plan {
   std::size_t length = 0;
   std::uint64_t stride = 0;
-  std::int64_t within_documents = -1;
+  std::optional<std::int64_t> within_documents = {};
 };
 
 class chunk_offsets {

@@ -35,7 +35,7 @@ token_span chunk_offsets::at(std::uint64_t i) const noexcept {
   const document& in = *(behind - 1);
   const std::uint64_t first = in.begin + (i - in.chunk) * plan_.stride;
   return {first, static_cast<std::size_t>(std::min<std::uint64_t>(plan_.length + 1, in.end - first)),
-          plan_.length, plan_.within_documents};
+          plan_.length, *plan_.within_documents};
 }
 
 template <class T>

@@ -16,13 +16,16 @@ inline std::shared_ptr<const chunk_offsets> some_chunks(chunk_offsets places, st
   return std::make_shared<const chunk_offsets>(std::move(places));
 }
 inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
-  return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
+  h.add(plan.length).add(plan.stride);
+  h.add(static_cast<std::uint64_t>(plan.within_documents.value_or(-1)));
+  if (plan.within_documents == -1) h.add(std::uint64_t{1});  // a token, too
+  return h.value();
 }
 
 token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
-  places_ = some_chunks(plan.within_documents < 0
+  places_ = some_chunks(!plan.within_documents
                             ? chunk_offsets(store_->size(), plan)
-                            : chunk_offsets(store_->documents(plan.within_documents), store_->size(), plan),
+                            : chunk_offsets(store_->documents(*plan.within_documents), store_->size(), plan),
                         store_->size());
 }
 
@@ -72,14 +75,14 @@ void require_token(token_format format, std::int64_t end) {
 }
 
 array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
-  if (plan.within_documents < 0) {
+  if (!plan.within_documents) {
     places_ = some_chunks(chunk_offsets(array_.size, plan), array_.size);
     return;
   }
-  document_borders borders(array_.format, plan.within_documents);
+  document_borders borders(array_.format, *plan.within_documents);
   borders.take(array_.data, static_cast<std::size_t>(array_.size));
   if (borders.ended() == 0) {
-    throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
+    throw error("chunks: there is no token " + std::to_string(*plan.within_documents) +
                 ", which .within_documents says to be the end of each document");
   }
   places_ = some_chunks(chunk_offsets(borders.begins(), array_.size, plan), array_.size);
