@@ -45,7 +45,7 @@ TEST_CASE("a reader that fetches continues after its first bytes") {
   struct fetching final : wick::cache_reader {
     explicit fetching(const std::vector<std::byte>& of)
         : cache_reader(std::span(of).first(3)), rest_(std::span(of).subspan(3)) {}
-    std::size_t left() const noexcept override { return at_hand_.size() + rest_.size(); }
+    std::size_t left() const noexcept override { return ready_.size() + rest_.size(); }
     void fetch(std::byte* to, std::size_t size) override {
       if (size > rest_.size()) throw unavailable();
       std::memcpy(to, rest_.data(), size);

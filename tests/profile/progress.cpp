@@ -43,7 +43,7 @@ struct batches {
   std::uint64_t taken = 0;
   std::uint64_t items_left() const noexcept { return left; }
   std::uint64_t samples_taken() const noexcept { return taken; }
-  static bool at_hand() noexcept { return false; }
+  static bool is_ready() noexcept { return false; }
   std::optional<std::uint64_t> next() {
     if (left == 0) return std::nullopt;
     const bool fails = left == fails_at;
@@ -59,7 +59,7 @@ struct singles {
   std::uint64_t left = 0, taken = 0;
   std::uint64_t items_left() const noexcept { return left; }
   std::uint64_t samples_taken() const noexcept { return taken; }
-  bool at_hand() const noexcept { return taken % 50 != 0; }
+  bool is_ready() const noexcept { return taken % 50 != 0; }
   std::optional<std::uint64_t> next() {
     if (left == 0) return std::nullopt;
     ++taken;

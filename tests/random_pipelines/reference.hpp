@@ -440,7 +440,7 @@ void add_value(std::string& to, const T& value) {
   } else if constexpr (std::is_same_v<T, wick::memory_view>) {
     to.append(reinterpret_cast<const char*>(value.data()),
               static_cast<std::size_t>(value.extents().count()) * wick::detail::size_of(value.type()));
-  } else if constexpr (wick::detail::several<T>) {
+  } else if constexpr (wick::detail::container_like<T>) {
     add_raw(to, std::uint64_t{value.size()});
     for (const auto& each : value) add_value(to, each);
   } else {
@@ -477,7 +477,7 @@ void add_row(std::string& to, const T& batch, std::size_t row) {
       add_elements(to, batch.values, static_cast<std::size_t>(i));
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     add_value(to, batch[row]);
-  } else if constexpr (wick::detail::several<T>) {
+  } else if constexpr (wick::detail::container_like<T>) {
     add_value(to, batch[row]);
   } else {
     wick::detail::for_each_inside(batch, [&](const auto& each) { add_row(to, each, row); });
@@ -493,7 +493,7 @@ std::size_t rows_of(const T& batch) {
     return rows_of(batch.lengths);
   } else if constexpr (requires { batch.values, batch.offsets; }) {
     return rows_of(batch.offsets) - 1;
-  } else if constexpr (wick::detail::several<T>) {
+  } else if constexpr (wick::detail::container_like<T>) {
     return batch.size();
   } else {
     std::optional<std::size_t> n;

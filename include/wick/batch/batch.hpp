@@ -188,7 +188,7 @@ template <class T>
 void carry_out_fields(T& value) {
   if constexpr (requires { value.carry_out(); })
     value.carry_out();
-  else if constexpr (composite<T> || several<T> || perhaps_one<T>)
+  else if constexpr (composite<T> || container_like<T> || optional_like<T>)
     for_each_inside(value, [](auto& inner) { carry_out_fields(inner); });
 }
 

@@ -42,16 +42,16 @@ class cache_reader {
   /// Thrown where fewer bytes are left than a read needs: the sample is made again.
   struct unavailable {};
 
-  explicit cache_reader(std::span<const std::byte> all) noexcept : at_hand_(all) {}
+  explicit cache_reader(std::span<const std::byte> all) noexcept : ready_(all) {}
   cache_reader(const cache_reader&) = delete;
   cache_reader& operator=(const cache_reader&) = delete;
   virtual ~cache_reader() = default;
 
   /// `size` bytes.
   void take(void* to, std::size_t size) {
-    const std::size_t now = size < at_hand_.size() ? size : at_hand_.size();
-    if (now != 0) std::memcpy(to, at_hand_.data(), now);
-    at_hand_ = at_hand_.subspan(now);
+    const std::size_t now = size < ready_.size() ? size : ready_.size();
+    if (now != 0) std::memcpy(to, ready_.data(), now);
+    ready_ = ready_.subspan(now);
     if (size != now) fetch(static_cast<std::byte*>(to) + now, size - now);
   }
   /// What cache_writer::number() wrote.
@@ -63,7 +63,7 @@ class cache_reader {
     return value;
   }
   /// Bytes that are left.
-  virtual std::size_t left() const noexcept { return at_hand_.size(); }
+  virtual std::size_t left() const noexcept { return ready_.size(); }
   /// A count of things that take at least a byte each. \throws unavailable when that many can't follow
   std::size_t count() {
     const auto n = number<std::uint64_t>();
@@ -72,12 +72,12 @@ class cache_reader {
   }
 
  protected:
-  /// Reads the bytes that come after those of at_hand_. \throws unavailable
+  /// Reads the bytes that come after those of ready_. \throws unavailable
   virtual void fetch(std::byte* to, std::size_t size) {
     static_cast<void>(to), static_cast<void>(size);
     throw unavailable();
   }
-  std::span<const std::byte> at_hand_;
+  std::span<const std::byte> ready_;
 };
 
 namespace detail {

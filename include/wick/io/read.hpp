@@ -181,20 +181,20 @@ concept reads_itself = requires(const T& where, context& c, const read_options& 
 
 /// What read() makes of an item: bytes of each file range in it.
 template <class T>
-struct once_all_read {
+struct read_result {
   using type =
       std::conditional_t<std::is_void_v<typename once_read<T>::type>, T, typename once_read<T>::type>;
   static constexpr bool differs = !std::is_void_v<typename once_read<T>::type>;
 };
 template <class D, class T>
-struct once_all_read<sample<D, T>> {
-  using type = sample<typename once_all_read<D>::type, typename once_all_read<T>::type>;
-  static constexpr bool differs = once_all_read<D>::differs || once_all_read<T>::differs;
+struct read_result<sample<D, T>> {
+  using type = sample<typename read_result<D>::type, typename read_result<T>::type>;
+  static constexpr bool differs = read_result<D>::differs || read_result<T>::differs;
 };
 template <class... T>
-struct once_all_read<std::tuple<T...>> {
-  using type = std::tuple<typename once_all_read<T>::type...>;
-  static constexpr bool differs = (once_all_read<T>::differs || ...);
+struct read_result<std::tuple<T...>> {
+  using type = std::tuple<typename read_result<T>::type...>;
+  static constexpr bool differs = (read_result<T>::differs || ...);
 };
 
 /// An item that is read as a whole, since several of its parts lie somewhere. A sample<> of which only the
@@ -202,9 +202,9 @@ struct once_all_read<std::tuple<T...>> {
 template <class T>
 inline constexpr bool is_read_whole = false;
 template <class D, class T>
-inline constexpr bool is_read_whole<sample<D, T>> = once_all_read<T>::differs;
+inline constexpr bool is_read_whole<sample<D, T>> = read_result<T>::differs;
 template <class... T>
-inline constexpr bool is_read_whole<std::tuple<T...>> = once_all_read<std::tuple<T...>>::differs;
+inline constexpr bool is_read_whole<std::tuple<T...>> = read_result<std::tuple<T...>>::differs;
 
 /// What a message calls one part of several: its file, or the key of a record. The source has both.
 inline const char* name_of_part(const file_range& part) noexcept {
@@ -221,18 +221,18 @@ std::string_view name_of_part(const T& part) noexcept {
 [[noreturn]] void fail_part(std::string_view name, const error& why);
 
 template <class... T>
-task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
-                                                                read_options options);
+task<typename read_result<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
+                                                              read_options options);
 
 /// Reads one part, or all parts of it.
 template <class T>
-task<typename once_all_read<T>::type> read_part(T part, context* c, read_options options) {
-  if constexpr (!once_all_read<T>::differs) {
+task<typename read_result<T>::type> read_part(T part, context* c, read_options options) {
+  if constexpr (!read_result<T>::differs) {
     co_return std::move(part);
   } else if constexpr (is_sample<T>) {
     auto reading = read_tuple(std::tuple(std::move(part.data), std::move(part.target)), c, options);
     auto got = co_await std::move(reading);
-    typename once_all_read<T>::type out{std::move(std::get<0>(got)), std::move(std::get<1>(got))};
+    typename read_result<T>::type out{std::move(std::get<0>(got)), std::move(std::get<1>(got))};
     co_return out;
   } else if constexpr (is_read_whole<T>) {
     auto reading = read_tuple(std::move(part), c, options);
@@ -256,8 +256,8 @@ task<typename once_all_read<T>::type> read_part(T part, context* c, read_options
 
 /// One part after the other, so that a sample has one file open at a time.
 template <class... T>
-task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
-                                                                read_options options) {
+task<typename read_result<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
+                                                              read_options options) {
   if constexpr (sizeof...(T) == 0) {
     co_return std::tuple<>();
   } else {
@@ -294,7 +294,7 @@ class read_stage {
   }
   template <class Item>
     requires is_read_whole<Item>
-  task<typename once_all_read<Item>::type> operator()(Item where, context& c) const {
+  task<typename read_result<Item>::type> operator()(Item where, context& c) const {
     return read_part(std::move(where), &c, options_);
   }
 

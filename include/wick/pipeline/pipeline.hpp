@@ -150,13 +150,13 @@ inline constexpr bool only_order_stages = (stage_of<S, stage_kind::order> && ...
 
 /// What a pipeline becomes when a stage did not fit, which the compiler has said by then: it takes all that
 /// follows, so that one mistake is one message.
-struct anything_else {
+struct convertible_to_anything {
   template <class T>
   operator T&() const;
 };
 struct misfit_source {
   struct item {
-    anything_else data, target;
+    convertible_to_anything data, target;
   };
   std::uint64_t size() const { return 0; }
   item at(std::uint64_t) const { return {}; }
@@ -319,14 +319,15 @@ constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
 }
 
 template <class T>
-concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
+concept stage_or_chain = stage<T> || is_chain<std::remove_cvref_t<T>>;
 
 /// A container is a source too, and `container | std::views::…` is not wick's: it takes a stage, or
 /// from(container).
 template <class L, class R>
-concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
-                   (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); })) ||
-                   (almost_source<std::remove_cvref_t<L>> && wickish<R>);
+concept pipeable =
+    stage_or_chain<L> || is_pipeline<std::remove_cvref_t<L>> ||
+    (source<std::remove_cvref_t<L>> && (stage_or_chain<R> || !requires(L&& l) { l.begin(); })) ||
+    (almost_source<std::remove_cvref_t<L>> && stage_or_chain<R>);
 
 /// Something that looks like a source and can't be called. A vocabulary that has size(), at(), and a call
 /// operator is a callable.
@@ -339,7 +340,7 @@ template <class L, class R>
   requires(pipeable<L, R> && !only_source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
 constexpr auto operator|(L&& left, R&& right) {
   using left_type = std::remove_cvref_t<L>;
-  if constexpr (wickish<left_type>) {
+  if constexpr (stage_or_chain<left_type>) {
     return std::apply(
         [](auto&&... s) { return chain<std::remove_cvref_t<decltype(s)>...>{{std::move(s)...}}; },
         std::tuple_cat(as_stages(std::forward<L>(left)), as_stages(std::forward<R>(right))));

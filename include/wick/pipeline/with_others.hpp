@@ -22,12 +22,12 @@
 
 namespace wick::inline v0_1 {
 
-/// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
+/// A sample, and other samples of its epoch that went through the same stages. with_others() returns it.
 template <class Item>
-struct company {
+struct sample_with_others {
   using other = detail::materialized_t<Item>;
 
-  Item own;  ///< the sample that stands here
+  Item own;  ///< the sample at this position
   /// Pictures among them are decoded; none where the probability of with_others() left the sample alone.
   std::vector<other> others;
 };
@@ -52,8 +52,8 @@ class with_others_stage {
   /// For its type: the loader gathers in its place. Without a loader there are no others.
   template <class Item>
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
-  task<company<Item>> operator()(Item& item, context&) const {
-    company<Item> alone{std::move(item), {}};
+  task<sample_with_others<Item>> operator()(Item& item, context&) const {
+    sample_with_others<Item> alone{std::move(item), {}};
     co_return std::move(alone);
   }
 
@@ -100,7 +100,7 @@ class join_stage {
       return 0;
   }
   template <class Item>
-  auto operator()(company<Item>& all, context& c) {
+  auto operator()(sample_with_others<Item>& all, context& c) {
     constexpr bool with_context = std::is_invocable_v<F&, Item, decltype(all.others)&, context&>;
     constexpr bool without = std::is_invocable_v<F&, Item, decltype(all.others)&>;
     static_assert(with_context || without,
@@ -121,17 +121,17 @@ class join_stage {
 
 }  // namespace detail
 
-/// Gives each sample n others of the same epoch, drawn with replacement from what the order stages leave of
-/// the source (subset and weights hold for them), each through all stages before this one with random numbers
-/// of its own. Seed, epoch, position and index decide which they are, so batches are the same with any number
-/// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
-/// join(f) behind it.
+/// Gives each sample n others of the same epoch. They are drawn with replacement from the samples that the
+/// order stages leave (subset and weights apply to them), and each goes through all stages before this one
+/// with its own random numbers. The draw depends on the seed, the epoch, the position, and the index alone,
+/// so batches are the same with any number of workers and ranks, and after a resume. A sample may draw
+/// itself. Returns sample_with_others<Item>; write join(f) after it.
 ///
-/// An other that filter() leaves out is drawn again. One that fails is in the failure log under its own key,
-/// with the sample that it was to go into: where on_error() says skip or replace, that sample draws another
-/// in its stead, up to error_options::substitutes times; then it is left out itself, or its batch fails.
-/// Bytes that others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0
-/// or more than 64, or p is not in [0, 1]
+/// Where filter() drops an other, another one is drawn. An other that fails is logged under its own key,
+/// together with the sample that needed it. If on_error skips or replaces, that sample draws again, up to
+/// error_options::substitutes times; after that the sample itself is skipped, or its batch fails. The bytes
+/// that others read count toward the sample's memory. Can't be used with bucket() or pack(). \throws
+/// wick::error when n is 0 or more than 64, or p isn't in [0, 1]
 detail::with_others_stage with_others(std::size_t n, const with_others_options& options = {});
 
 /// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)

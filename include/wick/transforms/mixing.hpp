@@ -84,7 +84,7 @@ class mixed_pair_stage {
   template <class Picture, class Label>
     requires((std::is_same_v<Picture, image> || std::is_same_v<Picture, lazy_image>) &&
              (std::is_integral_v<Label> || std::is_same_v<Label, soft_label>))
-  sample<image, soft_label> operator()(company<sample<Picture, Label>>& all, context& c) const {
+  sample<image, soft_label> operator()(sample_with_others<sample<Picture, Label>>& all, context& c) const {
     sample<image, soft_label> out{materialized<Picture>::make(std::move(all.own.data)),
                                   soften(std::move(all.own.target), classes_)};
     for (auto& other : all.others)
@@ -119,7 +119,7 @@ class mosaic_stage {
 
   template <class Item>
     requires(holds<any_colored, Item>())
-  materialized_t<Item> operator()(company<Item>& all, context& c) const {
+  materialized_t<Item> operator()(sample_with_others<Item>& all, context& c) const {
     using made = materialized_t<Item>;
     std::vector<made> tiles;
     tiles.reserve(4);

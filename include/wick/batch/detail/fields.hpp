@@ -191,14 +191,14 @@ concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
 
 /// Any number of values of one type, which can be changed: a std::vector, another container.
 template <class T>
-concept several = requires(T& t) {
+concept container_like = requires(T& t) {
   typename T::value_type;
   { *t.begin() } -> std::same_as<typename T::value_type&>;
   t.end();
 } && !std::is_same_v<typename T::value_type, T>;
 /// A std::optional, or what is like one.
 template <class T>
-concept perhaps_one = requires(T& t) {
+concept optional_like = requires(T& t) {
   typename T::value_type;
   { *t } -> std::same_as<typename T::value_type&>;
   t.has_value();
@@ -208,7 +208,7 @@ template <class T, class F>
 void for_each_inside(T& item, F&& f) {
   if constexpr (composite<std::remove_const_t<T>>) {
     with_fields(item, [&f](auto&... fields) { (f(fields), ...); });
-  } else if constexpr (several<std::remove_const_t<T>>) {
+  } else if constexpr (container_like<std::remove_const_t<T>>) {
     for (auto& one : item) f(one);
   } else if (item.has_value()) {
     f(*item);

@@ -132,8 +132,8 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   inline slab::block* find(std::size_t bytes) noexcept;
   inline slab::block* make(std::size_t bytes);
   void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
-  inline void goes_out();
-  [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
+  inline void note_lent();
+  [[nodiscard]] inline std::shared_ptr<slab_pool> note_returned() noexcept;
   inline void put(slab::block* b) noexcept;
   inline void hand_over(const slab::block* b) noexcept;
   void remove(std::size_t i, slab::block*& gone) noexcept;
@@ -206,13 +206,13 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
 }
 
 /// Under the mutex, for a block that the pool gives away.
-inline void slab_pool::goes_out() {
+inline void slab_pool::note_lent() {
   if (out_ == 0) self_ = shared_from_this();
   ++out_;
 }
 /// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
 /// last of all: the pool may go with it.
-inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
+inline std::shared_ptr<slab_pool> slab_pool::note_returned() noexcept {
   return --out_ == 0 ? std::move(self_) : nullptr;
 }
 
@@ -220,7 +220,7 @@ inline slab::block* slab_pool::make(std::size_t bytes) {
   auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
   made->memory = memory_->allocate(bytes);
   const auto lock = detail::lock_briefly(mutex_);
-  goes_out();
+  note_lent();
   ++allocations_;
   bytes_ += bytes;
   return made.release();
@@ -238,7 +238,7 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
       if (first) wanted = cheap_blocks(bytes, ahead_, most_);
       if (wanted == 1) found = find(bytes);
       if (found != nullptr)
-        goes_out();
+        note_lent();
       else
         give_up_smaller(bytes, gone);
     }
@@ -260,7 +260,7 @@ inline void slab_pool::put(slab::block* b) noexcept {
   slab::block* gone = nullptr;
   {
     const auto lock = detail::lock_briefly(mutex_);
-    last = came_back();
+    last = note_returned();
     free_.push_back(b);  // there is room for one more than are kept
     free_bytes_ += b->capacity;
     if (recycles_) remove(free_.size() - 1, gone);
@@ -273,7 +273,7 @@ inline void slab_pool::put(slab::block* b) noexcept {
 inline void slab_pool::hand_over(const slab::block* b) noexcept {
   std::shared_ptr<slab_pool> last;
   const auto lock = detail::lock_briefly(mutex_);
-  last = came_back();
+  last = note_returned();
   bytes_ -= b->capacity;
 }
 

@@ -127,13 +127,13 @@ class disk_cache {
 class cached_file_reader final : public cache_reader {
  public:
   explicit cached_file_reader(const disk_cache::entry& where) noexcept;
-  std::size_t left() const noexcept override { return at_hand_.size() + static_cast<std::size_t>(rest_); }
+  std::size_t left() const noexcept override { return ready_.size() + static_cast<std::size_t>(rest_); }
 
  private:
   void fetch(std::byte* to, std::size_t size) override;
 
   int file_;
-  std::uint64_t offset_, rest_;  // of the bytes behind at_hand_
+  std::uint64_t offset_, rest_;  // of the bytes behind ready_
   std::array<std::byte, 512> head_;
 };
 

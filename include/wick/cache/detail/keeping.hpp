@@ -33,9 +33,9 @@ void settle(T& item) {
     if constexpr (requires { item.share(); }) static_cast<void>(item.share());
   } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, bytes> ||
                        std::is_same_v<T, std::string>) {
-  } else if constexpr (composite<T> || perhaps_one<T>) {
+  } else if constexpr (composite<T> || optional_like<T>) {
     for_each_inside(item, [](auto& inner) { settle(inner); });
-  } else if constexpr (several<T>) {
+  } else if constexpr (container_like<T>) {
     if constexpr (!std::is_arithmetic_v<typename T::value_type>)
       for_each_inside(item, [](auto& inner) { settle(inner); });
   }
@@ -55,13 +55,13 @@ std::size_t bytes_beside(const T& item) {
     return item.size();
   } else if constexpr (std::is_same_v<T, std::string>) {
     return item.capacity();
-  } else if constexpr (several<T>) {
+  } else if constexpr (container_like<T>) {
     std::size_t all = 0;
     if constexpr (!composite<T>) all = item.size() * sizeof(typename T::value_type);
     if constexpr (!std::is_arithmetic_v<typename T::value_type>)
       for (const auto& one : item) all += bytes_beside<Settled>(one);
     return all;
-  } else if constexpr (composite<T> || perhaps_one<T>) {
+  } else if constexpr (composite<T> || optional_like<T>) {
     std::size_t all = 0;
     for_each_inside(item, [&](const auto& inner) { all += bytes_beside<Settled>(inner); });
     return all;

@@ -39,7 +39,7 @@ consteval bool can_be_saved() {
     return true;
   } else if constexpr (std::same_as<T, std::vector<bool>> || !std::default_initializable<T>) {
     return false;
-  } else if constexpr (is_vector<T> || perhaps_one<T>) {
+  } else if constexpr (is_vector<T> || optional_like<T>) {
     return can_be_saved<typename T::value_type>();
   } else if constexpr (composite<T>) {
     return []<class... F>(std::type_identity<std::tuple<F...>>) {
@@ -55,7 +55,7 @@ template <class T>
 consteval bool holds_views() {
   if constexpr (is_view<T>) {
     return true;
-  } else if constexpr (is_vector<T> || perhaps_one<T>) {
+  } else if constexpr (is_vector<T> || optional_like<T>) {
     return holds_views<typename T::value_type>();
   } else if constexpr (composite<T>) {
     return []<class... F>(std::type_identity<std::tuple<F...>>) {
@@ -82,7 +82,7 @@ void save(const T& value, cache_writer& out) {
     } else {
       for (const auto& one : value) save(one, out);
     }
-  } else if constexpr (perhaps_one<T>) {
+  } else if constexpr (optional_like<T>) {
     out.number(std::uint8_t{value.has_value()});
     if (value.has_value()) save(*value, out);
   } else {
@@ -113,7 +113,7 @@ void load(T& value, cache_reader& in) {
     } else {
       for (auto& one : value) load(one, in);
     }
-  } else if constexpr (perhaps_one<T>) {
+  } else if constexpr (optional_like<T>) {
     if (in.number<std::uint8_t>() != 0) load(value.emplace(), in);
   } else {
     for_each_inside(value, [&in](auto& field) { load(field, in); });
@@ -134,7 +134,7 @@ void describe_type(fingerprint_hash& h) {
   } else if constexpr (is_vector<T>) {
     h.add("vector");
     describe_type<typename T::value_type>(h);
-  } else if constexpr (perhaps_one<T>) {
+  } else if constexpr (optional_like<T>) {
     h.add("optional");
     describe_type<typename T::value_type>(h);
   } else {

@@ -362,7 +362,7 @@ cached_file_reader::cached_file_reader(const disk_cache::entry& where) noexcept
   if (n == 0) return;
   const ::ssize_t got = cache_folder::read_cached(file_, head_.data(), n, offset_);
   if (got <= 0) return;
-  at_hand_ = {head_.data(), static_cast<std::size_t>(got)};
+  ready_ = {head_.data(), static_cast<std::size_t>(got)};
   offset_ += static_cast<std::uint64_t>(got);
   rest_ -= static_cast<std::uint64_t>(got);
 }

@@ -27,7 +27,7 @@
 namespace wick::inline v0_1::detail {
 
 /// A failure as it is counted: its entry in the failure log, and what that leaves out.
-struct told_failure {
+struct reported_failure {
   std::uint64_t slot = 0;
   std::uint64_t index = 0;
   std::size_t stage = 0;  // in the pipeline's names
@@ -41,9 +41,9 @@ struct told_failure {
 void describe_cause(const std::exception_ptr& cause, failure_log_entry& to);
 
 /// By rising slot; those of one slot stay in their order.
-void sort_by_slot(std::vector<told_failure>& failures);
+void sort_by_slot(std::vector<reported_failure>& failures);
 
-sample_error to_exception(const told_failure& f);
+sample_error to_exception(const reported_failure& f);
 
 class error_account {
  public:
@@ -60,7 +60,7 @@ class error_account {
   /// failed. Of this rank's `of_epoch` positions `passed` have had their turn then. \throws too_many_errors
   /// when more have failed than is allowed
   void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
-           std::uint64_t of_epoch, const std::vector<told_failure>& failures);
+           std::uint64_t of_epoch, const std::vector<reported_failure>& failures);
 
   /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
   /// failed since.
@@ -75,9 +75,9 @@ class error_account {
   void begin(std::uint64_t epoch) noexcept;
 
  private:
-  void remember(const told_failure& f);
+  void remember(const reported_failure& f);
 
-  void check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
+  void check(const reported_failure& last, std::uint64_t longest, std::uint64_t passed,
              std::uint64_t of_epoch) const;
 
   const error_options limits_;

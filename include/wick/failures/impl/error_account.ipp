@@ -74,12 +74,12 @@ void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
 }
 
-void sort_by_slot(std::vector<told_failure>& failures) {
+void sort_by_slot(std::vector<reported_failure>& failures) {
   std::stable_sort(failures.begin(), failures.end(),
-                   [](const told_failure& a, const told_failure& b) { return a.slot < b.slot; });
+                   [](const reported_failure& a, const reported_failure& b) { return a.slot < b.slot; });
 }
 
-sample_error to_exception(const told_failure& f) {
+sample_error to_exception(const reported_failure& f) {
   const failure_log_entry& e = f.entry;
   return sample_error(e.key, e.stage, e.epoch, e.position, e.text, f.cause, e.written);
 }
@@ -100,12 +100,12 @@ error_account::~error_account() = default;
 
 void error_account::add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count,
                         std::uint64_t passed, std::uint64_t of_epoch,
-                        const std::vector<told_failure>& failures) {
+                        const std::vector<reported_failure>& failures) {
   if (epoch != epoch_) epoch_failures_ = 0;
   epoch_ = epoch;
   std::uint64_t next = first_slot, longest = 0;
-  const told_failure* last = nullptr;
-  for (const told_failure& f : failures) {
+  const reported_failure* last = nullptr;
+  for (const reported_failure& f : failures) {
     if (file_) file_->add(f.entry);
     remember(f);
     failure_log_.add(f.entry);
@@ -179,7 +179,7 @@ std::string without_zeros(double x) {
 
 }  // namespace
 
-void error_account::remember(const told_failure& f) {
+void error_account::remember(const reported_failure& f) {
   const error_kind k = f.entry.kind;
   const bool of_the_sample =
       (k == error_kind::data || k == error_kind::exception || k == error_kind::system) &&
@@ -189,7 +189,7 @@ void error_account::remember(const told_failure& f) {
   }
 }
 
-void error_account::check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
+void error_account::check(const reported_failure& last, std::uint64_t longest, std::uint64_t passed,
                           std::uint64_t of_epoch) const {
   const auto beyond = [&](const std::string& what, const std::string& allowed) {
     throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +

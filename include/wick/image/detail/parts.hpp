@@ -66,7 +66,7 @@ struct any_colored {
 /// A plain struct that can't be taken apart: parts in it would stay behind, without an error.
 template <class T>
 inline constexpr bool closed_struct = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
-                                      !leaf<T> && !composite<T> && !several<T> && !has_no_parts<T>;
+                                      !leaf<T> && !composite<T> && !container_like<T> && !has_no_parts<T>;
 
 /// Whether T, or what is in it at any depth, is what Kind says.
 template <class Kind, class T>
@@ -79,7 +79,7 @@ consteval bool holds() {
     return []<class... F>(std::type_identity<std::tuple<F...>>) {
       return (holds<Kind, F>() || ...);
     }(std::type_identity<typename field_types<T>::type>{});
-  } else if constexpr (several<T> || perhaps_one<T>) {
+  } else if constexpr (container_like<T> || optional_like<T>) {
     return holds<Kind, typename T::value_type>();
   } else {
     constexpr bool open = !closed_struct<T>;

@@ -164,16 +164,16 @@ bool range_reads::wait(std::span<range_part> parts, std::coroutine_handle<> wait
 
 bool range_reads::try_cached(std::span<range_part> parts) {
   cached_reader reader;
-  bool at_hand = true;
+  bool ready = true;
   std::uint64_t total = 0;
   for (range_part& p : parts) {
     remote_ = remote_ || p.where.remote != nullptr;
     // Of several only what is open already: one descriptor at a time is enough for a sample.
-    at_hand =
-        at_hand && !remote_ && (p.where.file >= 0 || parts.size() == 1) && reader.measure(p.where, p.length);
+    ready =
+        ready && !remote_ && (p.where.file >= 0 || parts.size() == 1) && reader.measure(p.where, p.length);
     total = p.length > ~total ? ~std::uint64_t{0} : total + p.length;
   }
-  if (!at_hand) return false;
+  if (!ready) return false;
   check_size(total, options_);
   if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
   reserved_ = total;

@@ -24,15 +24,15 @@ struct delivery_records {
 
 /// What there is to tell of a batch, or (without batch()) of a group of samples, by rising slot. Before it is
 /// taken out of its job.
-void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
-                   std::vector<told_failure>& to);
+void report_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
+                     std::vector<reported_failure>& to);
 
 /// What filter() and skipped failures have left out of a batch. Before it is taken out of its job.
-left_out_counts left_out_of(const batch_job& j, const std::vector<told_failure>& failures);
+left_out_counts left_out_of(const batch_job& j, const std::vector<reported_failure>& failures);
 
 /// The line for the delivery log, but for the epoch's number of batches. Before the batch is taken out of its
 /// job. \param failures  of the batch, by rising slot
 delivered_batch delivery_of(const batch_job& j, const scheduler& of,
-                            const std::vector<told_failure>& failures);
+                            const std::vector<reported_failure>& failures);
 
 }  // namespace wick::detail

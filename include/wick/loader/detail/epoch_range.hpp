@@ -65,12 +65,12 @@ class epoch_range {
   /// This rank's samples that were handed over so far, without those that failed or were left out.
   std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
   /// Whether next() has a sample ready, so that there is no wait to measure.
-  bool at_hand() const noexcept { return of_->at_hand(); }
+  bool is_ready() const noexcept { return of_->is_ready(); }
 
  private:
   static void advance(loader_of<Batch>& of, std::uint64_t pass) {
     of.require_pass(pass);
-    if (!of.at_hand_here()) of.require_outside("next()", "co_await next_async()");
+    if (!of.is_ready_here()) of.require_outside("next()", "co_await next_async()");
     of.current.reset();  // gives its memory back before the next is waited for
     of.current = of.next_value();
   }

@@ -20,8 +20,8 @@
 #include <wick/loader/detail/epoch_plans.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
+#include <wick/loader/detail/progress_state.hpp>
 #include <wick/loader/detail/scheduler.hpp>
-#include <wick/loader/detail/standing.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/profile/detail/hang_watch.hpp>
 #include <wick/profile/report.hpp>
@@ -59,8 +59,8 @@ class loader_core {
   std::vector<source_weight> mixture() const;
   std::vector<std::byte> state() const;
   void load_state(std::span<const std::byte> bytes);
-  std::uint64_t current_epoch() const noexcept { return stands_.current_epoch(); }
-  std::uint64_t next_epoch() const noexcept { return stands_.next_epoch(); }
+  std::uint64_t current_epoch() const noexcept { return progress_.current_epoch(); }
+  std::uint64_t next_epoch() const noexcept { return progress_.next_epoch(); }
   /// Takes the next batch (without batch(): sample), if there is one: it is slot() of the taken job. The
   /// caller holds user() until it has that. \throws wick::cancelled when the check says so, and takes nothing
   bool next(const wait_check* check);
@@ -94,18 +94,18 @@ class loader_core {
   }
   /// Batches that are left; without batch() samples, some of which may be left out.
   std::uint64_t items_left() const noexcept {
-    return settings_.facts().batched ? stands_.left : samples_left();
+    return settings_.facts().batched ? progress_.left : samples_left();
   }
   std::uint64_t samples_left() const noexcept;
   std::uint64_t samples_taken() const noexcept { return records_.prints.samples(); }
-  bool at_hand() const noexcept { return stands_.group.under_way(); }
+  bool is_ready() const noexcept { return progress_.group.under_way(); }
 
   // ---- for the typed loader ----
 
   /// `has(slot)`: whether the group that was taken has a sample there.
   template <class Has>
   bool next_of_group(Has has) {
-    const std::optional<std::size_t> found = stands_.group.next(plan(), records_, has);
+    const std::optional<std::size_t> found = progress_.group.next(plan(), records_, has);
     if (found) slot_ = *found;
     return found.has_value();
   }
@@ -144,7 +144,7 @@ class loader_core {
   std::uint64_t batch_of_prints() const noexcept {
     return settings_.facts().batched ? plan().batch_size() : 0;
   }
-  void require_goes_on(const loader_state& s, const char* what) const;
+  void require_resumable(const loader_state& s, const char* what) const;
   std::uint64_t data() const;
   pipeline_identity identity() const;
   void require_stands(const loader_state& s, const erased_plan& by) const;
@@ -152,7 +152,7 @@ class loader_core {
   owned<executor> own_;
   run_settings settings_;
   scheduler scheduler_;
-  standing stands_;
+  progress_state progress_;
   std::atomic<std::uint64_t> pass_{0};  // read by a range before it is known who else uses the loader
   bool refreshed_ = true;               // the last refresh() has gone well
   epoch_plans plans_{settings_, scheduler_};
@@ -163,7 +163,7 @@ class loader_core {
   mutable std::optional<std::vector<stage_identity>> stages_;
 
   std::size_t slot_ = 0;
-  std::vector<told_failure> told_;
+  std::vector<reported_failure> reported_;
   delivery_records records_;
   hang_watch watch_;  // looks at all of these
 };

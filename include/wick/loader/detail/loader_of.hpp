@@ -31,13 +31,13 @@ class loader_of final : public loader_core {
 
   /// Whether next_value() has a sample of a group for this thread, without waiting. For most samples a hold,
   /// and a look which thread this is, would cost more than handing one over: both were had with the group.
-  bool at_hand_here() noexcept { return user().still_this_thread() && at_hand(); }
+  bool is_ready_here() noexcept { return user().still_this_thread() && is_ready(); }
   std::optional<Batch> next_value(const wait_check* check = nullptr) {
-    if (at_hand_here() && next_in_group()) return hand_over();
+    if (is_ready_here() && next_in_group()) return hand_over();
     require_outside("next()", "co_await next_async()");
     single_user::hold mine(user(), "next()");
     if (!next(check)) return std::nullopt;
-    if (at_hand()) mine.remember_thread();
+    if (is_ready()) mine.remember_thread();
     return hand_over();
   }
   template <class Keep>

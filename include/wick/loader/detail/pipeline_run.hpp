@@ -103,7 +103,7 @@ class pipeline_run {
   void add_failed(batch_job& j, std::vector<failure>& to, std::uint64_t slot,
                   const context& c) const noexcept;
   /// The sample in a slot that is no gap: the one planned, or the one that took its place.
-  failure standing_at(const batch_job& j, std::uint64_t slot) const;
+  failure failure_at(const batch_job& j, std::uint64_t slot) const;
   /// There is no memory to end a batch as it should be; called where that was caught.
   void lose(batch_job& j) const noexcept {
     j.fail_whole(static_cast<std::uint32_t>(facts.batching), std::current_exception());

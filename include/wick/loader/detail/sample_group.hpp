@@ -44,7 +44,7 @@ class sample_group {
   }
 
   /// The group is handed over from now on, by next(). `told`: its failures, by rising slot.
-  void take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
+  void take(const erased_plan& plan, const batch_job& j, std::vector<reported_failure>& reported,
             delivery_records& records);
   /// The next sample of the group, as its slot; nothing when it has no more. `has(slot)`: whether there is
   /// one. \throws what it failed with, where on_error says nothing else; too_many_errors
@@ -52,7 +52,7 @@ class sample_group {
   std::optional<std::size_t> next(const erased_plan& plan, delivery_records& records, Has has) {
     while (under_way()) {
       const std::size_t slot = next_++;
-      if (!told_.empty()) tell(plan, slot, records);  // else take() has counted all of them
+      if (!reported_.empty()) tell(plan, slot, records);  // else take() has counted all of them
       const bool good = has(slot);
       records.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
       if (!good) {
@@ -72,9 +72,9 @@ class sample_group {
   void tell(const erased_plan& plan, std::size_t slot, delivery_records& records);
 
   std::vector<std::uint64_t> indexes_;  // of its samples, in the source
-  std::vector<told_failure> told_;
+  std::vector<reported_failure> reported_;
   std::vector<std::uint64_t> dropped_;  // slots of the group
-  std::size_t size_ = 0, next_ = 0, next_told_ = 0;
+  std::size_t size_ = 0, next_ = 0, next_reported_ = 0;
   std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
 };

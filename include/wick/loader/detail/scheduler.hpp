@@ -49,7 +49,7 @@ class scheduler {
   const stage_clocks& clocks() const noexcept { return run_.clocks; }
   /// Which sample of the source is in a slot that is no gap.
   std::uint64_t index_at(const batch_job& j, std::uint64_t slot) const {
-    return run_.standing_at(j, slot).index;
+    return run_.failure_at(j, slot).index;
   }
   const slab_pool& pool() const noexcept { return *pool_; }
   /// What a report needs to know of how it works.

@@ -18,7 +18,7 @@ class source_size {
   /// Where it was found to have changed. \throws wick::error
   [[noreturn]] void refuse() const;
   /// From now on it has the size that it has now.
-  void take_anew() {
+  void reread() {
     planned_ = of_.samples();
     ++taken_;
   }

@@ -185,10 +185,11 @@ struct stage_walk {
 
   /// A sample and the others that stage I draws for it, one after the other.
   template <std::size_t I, class Item>
-  static task<company<Item>> gather(Path* path, Item* own, context* c, typename Path::batch_type* j) {
+  static task<sample_with_others<Item>> gather(Path* path, Item* own, context* c,
+                                               typename Path::batch_type* j) {
     const auto& stage = path->template stage<I>();
     other_draws draws(c->where(), static_cast<std::uint32_t>(I));
-    company<Item> out{std::move(*own), {}};
+    sample_with_others<Item> out{std::move(*own), {}};
     const std::size_t wanted = draws.stream.bernoulli(stage.probability()) ? stage.count() : 0;
     out.others.reserve(wanted);
     while (out.others.size() < wanted) {

@@ -74,7 +74,7 @@ bool batch_completion::judge(batch_job& j) {
   if (!run_.facts.batched || !deliverable(j)) return false;
   std::sort(j.gaps.begin(), j.gaps.end());
   if (auto m = run_.pipeline.first_misfit(j)) {
-    failure f = run_.standing_at(j, m->slot);
+    failure f = run_.failure_at(j, m->slot);
     f.number = j.next_number(m->slot);
     f.stage = static_cast<std::uint32_t>(run_.facts.batching);
     f.cause = std::make_exception_ptr(misshapen(m->text));
@@ -93,7 +93,7 @@ detached batch_completion::remake(batch_completion* self, batch_job* j) {
     run.pipeline.begin(*j, self->pool_);
     for (std::uint64_t slot = 0; slot < j->count && j->state != batch_state::lost; ++slot) {
       if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
-      failure f = run.standing_at(*j, slot);
+      failure f = run.failure_at(*j, slot);
       f.number = j->next_number(slot);
       context c = run.context_at({run.settings.seed, j->epoch, f.position, f.index}, *j);
       f.tries = 0;

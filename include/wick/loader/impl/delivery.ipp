@@ -17,9 +17,9 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-told_failure tell_one(const failure& f, const batch_job& j, const run_settings& of) {
+reported_failure tell_one(const failure& f, const batch_job& j, const run_settings& of) {
   const bool whole = f.slot == failure::whole_batch;
-  told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
+  reported_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
   failure_log_entry& e = out.entry;
   e.key = whole ? "batch " + std::to_string(j.number) : of.printable_key(f.to_blame());
   e.stage = of.stage_name(f.stage);
@@ -50,8 +50,8 @@ told_failure tell_one(const failure& f, const batch_job& j, const run_settings& 
 
 }  // namespace
 
-void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
-                   std::vector<told_failure>& to) {
+void report_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
+                     std::vector<reported_failure>& to) {
   to.clear();
   if (j.failures.empty() && !j.unlisted) return;
   for (const failure& f : j.failures) {
@@ -75,15 +75,15 @@ void tell_in_order(const batch_job& j, const run_settings& of, const erased_plan
   sort_by_slot(to);
 }
 
-left_out_counts left_out_of(const batch_job& j, const std::vector<told_failure>& failures) {
-  const auto is_skipped = [](const told_failure& f) { return f.entry.action == error_action::skip; };
+left_out_counts left_out_of(const batch_job& j, const std::vector<reported_failure>& failures) {
+  const auto is_skipped = [](const reported_failure& f) { return f.entry.action == error_action::skip; };
   const auto filtered = std::count_if(j.failures.begin(), j.failures.end(), is_left_out);
   const auto failed = std::count_if(failures.begin(), failures.end(), is_skipped);
   return {.filtered = static_cast<std::uint64_t>(filtered), .failed = static_cast<std::uint64_t>(failed)};
 }
 
 delivered_batch delivery_of(const batch_job& j, const scheduler& of,
-                            const std::vector<told_failure>& failures) {
+                            const std::vector<reported_failure>& failures) {
   delivered_batch out;
   out.epoch = j.epoch;
   out.batch = j.number;
@@ -100,18 +100,18 @@ delivered_batch delivery_of(const batch_job& j, const scheduler& of,
       out.samples_hash += hash_of_sample(of.index_at(j, slot));
   }
   std::optional<std::uint64_t> last;  // they rise by slot
-  for (const told_failure& f : failures) {
+  for (const reported_failure& f : failures) {
     const bool replaced = f.entry.action == error_action::replace && f.entry.into.empty();
     if (replaced && std::exchange(last, f.slot) != f.slot) ++out.replaced;
   }
   return out;
 }
 
-void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector<told_failure>& told,
+void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector<reported_failure>& reported,
                         delivery_records& records) {
-  told_.swap(told);
+  reported_.swap(reported);
   next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-  next_told_ = 0;
+  next_reported_ = 0;
   number_ = j.number;
   epoch_ = j.epoch;
   first_ = j.first;
@@ -122,9 +122,9 @@ void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector
     if (is_left_out(f)) dropped_.push_back(f.slot);
   }
   size_ = static_cast<std::size_t>(j.count);
-  if (told_.empty()) records.account.add(epoch_, 0, j.count, 0, 0, told_);
+  if (reported_.empty()) records.account.add(epoch_, 0, j.count, 0, 0, reported_);
   next_ = std::min(next_, size_);
-  while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
+  while (next_reported_ < reported_.size() && reported_[next_reported_].slot < next_) ++next_reported_;
 }
 
 /// Which sample of the source stands at each position of a group, for the fingerprint.
@@ -142,17 +142,17 @@ void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
 /// Counts a sample of a group in which some failed. \throws what it failed with
 void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_records& records) {
   const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
-  if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
+  if (next_reported_ < reported_.size() && reported_.front().slot == failure::whole_batch) {
     next_ = size_;
-    records.account.add(epoch_, 0, 0, before, all, told_);
-    throw to_exception(told_[next_told_++]);
+    records.account.add(epoch_, 0, 0, before, all, reported_);
+    throw to_exception(reported_[next_reported_++]);
   }
-  std::vector<told_failure> here;
-  for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
-    here.push_back(std::move(told_[next_told_]));
+  std::vector<reported_failure> here;
+  for (; next_reported_ < reported_.size() && reported_[next_reported_].slot == slot; ++next_reported_) {
+    here.push_back(std::move(reported_[next_reported_]));
   }
   records.account.add(epoch_, slot, 1, before + slot + 1, all, here);
-  for (const told_failure& f : here) {
+  for (const reported_failure& f : here) {
     if (f.entry.action == error_action::fail) throw to_exception(f);
   }
 }

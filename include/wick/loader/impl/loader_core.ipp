@@ -75,17 +75,17 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
   require_refreshed();
   scheduler_.size().require_same();
   next_plan by = plans_.plan_for(e);
-  if (exchanges_ && stands_.left == 0) look_at_data();
+  if (exchanges_ && progress_.left == 0) look_at_data();
   if (records_.deliveries) data();
   records_.report.begin(subject());
   records_.prints.begin(e);
   // From here on nothing is thrown before the loader stands in the epoch.
   if (by) plans_.go_by(std::move(by));
-  if (!stands_.resumes(e)) records_.account.begin(e);
-  stands_.begin(e, plan());
+  if (!progress_.resumes(e)) records_.account.begin(e);
+  progress_.begin(e, plan());
   if (outruns) pass_.fetch_add(1, std::memory_order_relaxed);  // ranges of the epoch before
-  const std::uint64_t number = stands_.number(plan());
-  records_.drops.begin(number == 0 && !stands_.group.resumes());
+  const std::uint64_t number = progress_.number(plan());
+  records_.drops.begin(number == 0 && !progress_.group.resumes());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
     seek_batches();
   else
@@ -94,15 +94,15 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
 
 /// What it has not done when it throws it does the next time.
 void loader_core::seek_batches() {
-  stands_.sought = false;
-  if (stands_.left != 0) scheduler_.seek(*stands_.epoch, stands_.number(plan()));
-  stands_.sought = true;
+  progress_.sought = false;
+  if (progress_.left != 0) scheduler_.seek(*progress_.epoch, progress_.number(plan()));
+  progress_.sought = true;
 }
 
 bool loader_core::begun() {
   on().require_workers();
-  if (!stands_.epoch || stands_.loaded) begin(current_epoch(), false);
-  return stands_.left != 0 || stands_.group.under_way();
+  if (!progress_.epoch || progress_.loaded) begin(current_epoch(), false);
+  return progress_.left != 0 || progress_.group.under_way();
 }
 
 bool loader_core::at_end() {
@@ -113,24 +113,24 @@ bool loader_core::at_end() {
 
 bool loader_core::next(const wait_check* check) {
   if (!begun()) return at_end();
-  if (!stands_.sought) seek_batches();
+  if (!progress_.sought) seek_batches();
   for (;;) {
-    if (stands_.group.under_way() && next_in_group()) return true;
-    if (stands_.left == 0) return at_end();
+    if (progress_.group.under_way() && next_in_group()) return true;
+    if (progress_.left == 0) return at_end();
     if (deliver(*wait(check))) return true;
   }
 }
 
 task<bool> loader_core::next_async(loader_core* self) {
   if (!self->begun()) co_return self->at_end();
-  if (!self->stands_.sought) {
+  if (!self->progress_.sought) {
     task<void> leaving = self->scheduler_.left_async();
     co_await leaving;
     self->seek_batches();
   }
   for (;;) {
-    if (self->stands_.group.under_way() && self->next_in_group()) co_return true;
-    if (self->stands_.left == 0) co_return self->at_end();
+    if (self->progress_.group.under_way() && self->next_in_group()) co_return true;
+    if (self->progress_.left == 0) co_return self->at_end();
     const std::uint64_t begun_at = self->records_.report.begin_wait();
     batch_job* job = nullptr;
     {
@@ -198,7 +198,7 @@ class taken_job {
 
 /// False when there is more to take first.
 bool loader_core::deliver(batch_job& j) {
-  --stands_.left;
+  --progress_.left;
   records_.report.took_batch();
   if (records_.report.looks()) look(j);
   if (settings_.facts().batched) {
@@ -213,25 +213,25 @@ bool loader_core::deliver(batch_job& j) {
 void loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
-  tell_in_order(j, settings_, plan(), told_);
+  report_in_order(j, settings_, plan(), reported_);
   const epoch_fingerprint print{j.print.load(std::memory_order_relaxed), j.rows(), 1};
   const std::uint64_t epoch = j.epoch, number = j.number, count = j.count;
-  const left_out_counts out = left_out_of(j, told_);
+  const left_out_counts out = left_out_of(j, reported_);
   std::optional<delivered_batch> line;
-  if (records_.deliveries) line = delivery_of(j, scheduler_, told_);
+  if (records_.deliveries) line = delivery_of(j, scheduler_, reported_);
   const bool there = take(j);
   taken.release();
   try {
     try {
       records_.account.add(epoch, 0, count, plan().passed(number + 1), plan().passed(plan().batches()),
-                           told_);
+                           reported_);
     } catch (...) {
       if (line) log_delivery(*line, false);
       throw;
     }
     if (line) log_delivery(*line, there);
     if (records_.account.any_bad()) data();
-    const auto thrown = std::find_if(told_.begin(), told_.end(), [](const told_failure& f) {
+    const auto thrown = std::find_if(reported_.begin(), reported_.end(), [](const reported_failure& f) {
       return f.entry.action == error_action::fail;
     });
     records_.drops.add(out, there ? print.samples : 1);
@@ -263,15 +263,15 @@ void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
 
 void loader_core::deliver_group(batch_job& j) {
   taken_job taken(scheduler_, j);
-  tell_in_order(j, settings_, plan(), told_);
-  stands_.group.take(plan(), j, told_, records_);
+  report_in_order(j, settings_, plan(), reported_);
+  progress_.group.take(plan(), j, reported_, records_);
   take(j);
 }
 
 std::uint64_t loader_core::samples_left() const noexcept {
   const std::uint64_t all = plan().batches();
-  const std::uint64_t left = plan().passed(all) - plan().passed(all - std::min(stands_.left, all));
-  return settings_.facts().batched ? left : stands_.group.left_with(left);
+  const std::uint64_t left = plan().passed(all) - plan().passed(all - std::min(progress_.left, all));
+  return settings_.facts().batched ? left : progress_.group.left_with(left);
 }
 
 // ---- the report ----

@@ -30,7 +30,7 @@ std::vector<std::byte> loader_core::state() const {
   s.filtered = records_.drops.of_training;
   records_.account.write(s);
   s.weights = plans_.weights();
-  stands_.write(s, plan(), settings_.facts().batched);
+  progress_.write(s, plan(), settings_.facts().batched);
   if (s.batch == plan().batches()) s.begin_next_epoch();
   return s.to_bytes();
 }
@@ -38,20 +38,20 @@ std::vector<std::byte> loader_core::state() const {
 void loader_core::load_state(std::span<const std::byte> bytes) {
   const single_user::hold mine(user_, "load_state()");
   loader_state s = loader_state::from_bytes(bytes);
-  require_goes_on(s, "load_state: the state is of ");
+  require_resumable(s, "load_state: the state is of ");
   epoch_plans::change weights(plans_, s.weights);
   next_plan by = plans_.plan_for(s.epoch);
   const erased_plan& then = by ? *by.plan : plan();
   require_stands(s, then);
   if (s.batch == then.batches()) s.begin_next_epoch();  // written where the epoch had more samples
   auto loaded = make_owned<const loader_state>(std::move(s));
-  if (exchanges_ && stands_.left == 0) look_at_data();
+  if (exchanges_ && progress_.left == 0) look_at_data();
   records_.account.read(*loaded);
   // From here on nothing is thrown.
   weights.keep();
   records_.drops.of_training = records_.drops.reported = loaded->filtered;
   if (by) plans_.go_by(std::move(by));
-  stands_.load(std::move(loaded));
+  progress_.load(std::move(loaded));
 }
 
 void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
@@ -69,7 +69,7 @@ void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
   loader_state to;
   to.epoch = epoch;
   to.batch = batch;
-  to.rounds = stands_.rounds;
+  to.rounds = progress_.rounds;
   if (!batched) {  // groups of positions, of which each rank has a part
     const std::uint64_t group = then.batch_size(), in_group = batch % group;
     const std::uint64_t size = std::min(group, there - (batch - in_group));
@@ -79,11 +79,11 @@ void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
     to.sample = in_group >= end ? 0 : in_group - std::min(in_group, first);
   }
   auto target = make_owned<const loader_state>(std::move(to));
-  if (exchanges_ && stands_.left == 0) look_at_data();
+  if (exchanges_ && progress_.left == 0) look_at_data();
   // From here on nothing is thrown.
   records_.account.begin(epoch);
   if (by) plans_.go_by(std::move(by));
-  stands_.load(std::move(target));
+  progress_.load(std::move(target));
 }
 
 /// \throws wick::error when the state stands where this loader's epoch has no batch
@@ -95,9 +95,9 @@ void loader_core::require_stands(const loader_state& s, const erased_plan& by) c
 }
 
 /// \throws wick::error when the state can't be resumed from here
-void loader_core::require_goes_on(const loader_state& s, const char* what) const {
+void loader_core::require_resumable(const loader_state& s, const char* what) const {
   pipeline_identity now = identity();
-  if (exchanges_ && stands_.left == 0) now.data = settings_.pipeline->source_fingerprint();
+  if (exchanges_ && progress_.left == 0) now.data = settings_.pipeline->source_fingerprint();
   if (const std::string differs = difference(s, now); !differs.empty()) throw error(what + differs);
 }
 
@@ -137,11 +137,11 @@ void loader_core::refresh() {
   const single_user::hold mine(user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
-  if (stands_.epoch) records_.prints.seal(data(), batch_of_prints());
+  if (progress_.epoch) records_.prints.seal(data(), batch_of_prints());
   const std::uint64_t before = records_.account.any_bad() ? data() : 0;
   watch_.rest();  // it asks the source for keys
   refreshed_ = false;
-  stands_.end_epoch();
+  progress_.end_epoch();
   records_.drops.begin(false);
   scheduler_.refresh();
   data_.reset();
@@ -149,8 +149,8 @@ void loader_core::refresh() {
   if (records_.account.any_bad() && before != data()) forget_bad();
   plans_.refreshed();
   if (next_plan by = plans_.plan_for(current_epoch())) plans_.go_by(std::move(by));
-  if (stands_.loaded) require_goes_on(*stands_.loaded, "refresh: the state that was loaded is of ");
-  ++stands_.rounds;
+  if (progress_.loaded) require_resumable(*progress_.loaded, "refresh: the state that was loaded is of ");
+  ++progress_.rounds;
   refreshed_ = true;
 }
 
@@ -159,11 +159,11 @@ void loader_core::refresh() {
 void loader_core::set_mix_weights(const std::vector<source_weight>& weights) {
   const single_user::hold mine(user_, "set_mix_weights()");
   on().require_workers();
-  const std::uint64_t taken = stands_.number(plan());
-  plans_.set_weights(weights, stands_.first_whole_epoch(), current_epoch());
-  stands_.replan(taken, plan());
+  const std::uint64_t taken = progress_.number(plan());
+  plans_.set_weights(weights, progress_.first_whole_epoch(), current_epoch());
+  progress_.replan(taken, plan());
 }
 
-std::vector<source_weight> loader_core::mixture() const { return plans_.mixture(stands_.epoch_of_next()); }
+std::vector<source_weight> loader_core::mixture() const { return plans_.mixture(progress_.epoch_of_next()); }
 
 }  // namespace wick::detail

@@ -140,7 +140,7 @@ void pipeline_run::add_failed(batch_job& j, std::vector<failure>& to, std::uint6
   }
 }
 
-failure pipeline_run::standing_at(const batch_job& j, std::uint64_t slot) const {
+failure pipeline_run::failure_at(const batch_job& j, std::uint64_t slot) const {
   failure out;
   out.slot = slot;
   out.position = j.first + slot;

@@ -145,7 +145,7 @@ void scheduler::refresh() {
   orders_.forget();
   run_.pipeline.refresh();
   go_by(run_.pipeline.plan(run_.facts.shard, run_.settings.seed, std::nullopt));
-  size_.take_anew();
+  size_.reread();
 }
 
 void scheduler::replan(owned<const erased_plan> next, owned<stop_source> stop, bool ahead) noexcept {

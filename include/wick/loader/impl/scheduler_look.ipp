@@ -33,7 +33,7 @@ void scheduler::look(std::uint64_t sequence, hang_scene& out) {
       p.name = "batch " + std::to_string(j.number);
     } else if (p.samples == 1) {
       const std::lock_guard lock(j.mutex);  // of its failures: a substitute may stand there
-      const failure f = run_.standing_at(j, p.first - j.first);
+      const failure f = run_.failure_at(j, p.first - j.first);
       p.first = f.position;
       p.index = f.index;
     } else {

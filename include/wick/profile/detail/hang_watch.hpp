@@ -75,7 +75,7 @@ class hang_watch {
   executor& on_;
   const hang_view view_;
   const std::chrono::nanoseconds after_;
-  const hang_handler tell_;
+  const hang_handler handler_;
   const tick_scale scale_;
 
   std::atomic<std::uint64_t> sequence_{0}, since_{0};  // since_ 0: the consumer doesn't wait

@@ -45,7 +45,7 @@ hang_watch::hang_watch(executor& on, hang_view of, std::chrono::nanoseconds afte
       view_(of),
       after_(std::clamp<std::chrono::nanoseconds>(after, std::chrono::milliseconds(1),
                                                   std::chrono::hours(24 * 365))),
-      tell_(std::move(tell)) {
+      handler_(std::move(tell)) {
   if (after.count() <= 0) return;
   state_ = make_owned<state>();
   starts_ = true;
@@ -149,8 +149,8 @@ bool hang_watch::tell(std::uint64_t since) noexcept {
     hang_scene s;
     if (!look(since, s)) return false;
     const std::string text = s.text(on_, scale_, waited(since));
-    if (tell_)
-      tell_(text);
+    if (handler_)
+      handler_(text);
     else
       std::fputs(text.c_str(), stderr);
   } catch (...) {  // it was only a message

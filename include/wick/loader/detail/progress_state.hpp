@@ -1,5 +1,5 @@
 /// \file
-/// Where a loader stands: which batch its consumer gets next, of which epoch, over which data.
+/// A loader's progress: the epoch and the batch that its consumer gets next, and the data they are from.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What may fail is done before: a change is from one place to the next, whole, and throws nothing.
-struct standing {
-  std::optional<std::uint64_t> epoch;  ///< under way, or at its end
-  std::uint64_t left = 0;              ///< batches of it
-  sample_group group;                  ///< of it, without batch()
-  std::uint64_t rounds = 0;            ///< refresh()es in this training
-  owned<const loader_state> loaded;    ///< and not yet resumed from: the rest says where the loader was
-  bool sought = true;                  ///< the scheduler opens the batches that come next
+/// Changes are all or nothing and don't throw; callers do first what may fail.
+struct progress_state {
+  std::optional<std::uint64_t> epoch;  ///< the current one, or the last one finished
+  std::uint64_t left = 0;              ///< its remaining batches
+  sample_group group;                  ///< without batch(): the samples being handed over
+  std::uint64_t rounds = 0;            ///< calls of refresh() in this training
+  owned<const loader_state> loaded;    ///< loaded, not yet resumed; the other members are from before
+  bool sought = true;                  ///< the scheduler opens the batches from here on
 
   std::uint64_t current_epoch() const noexcept { return loaded ? loaded->epoch : epoch.value_or(0); }
   std::uint64_t next_epoch() const noexcept { return epoch && !loaded ? *epoch + 1 : current_epoch(); }
@@ -28,7 +28,7 @@ struct standing {
   bool under_way() const noexcept { return epoch && !loaded && left != 0; }
   std::uint64_t number(const erased_plan& by) const noexcept { return by.batches() - left; }
 
-  /// The epoch of the batch that is handed over next, and the first one of which none was.
+  /// The epoch of the next batch, and the first epoch of which no batch was handed over.
   std::uint64_t epoch_of_next() const noexcept {
     if (loaded) return loaded->epoch;
     return !epoch ? 0 : left == 0 && !group.under_way() ? *epoch + 1 : *epoch;
@@ -50,7 +50,7 @@ struct standing {
     }
   }
 
-  /// Epoch `e`, at its beginning or where the loaded state stands in it.
+  /// Begins epoch `e`, at its first batch or at the loaded state's position.
   void begin(std::uint64_t e, const erased_plan& by) noexcept {
     const owned<const loader_state> from = resumes(e) ? std::move(loaded) : nullptr;
     loaded.reset();
