@@ -275,7 +275,7 @@ TEST_CASE("several quarantine lists add up, and one without a policy is refused"
   }
   CHECK(known == std::set<std::string>{"number 1 early", "number 2 late"});
   CHECK(contains(message_of([&] { return wick::loader(straight(500, 32), {.quarantine = {folder / "a"}}); }),
-                 "quarantine: 1 samples are not to be tried", "on_error(on_error::skip)"));
+                 "quarantine: 1 sample is quarantined, but on_error neither skips nor replaces", "on_error(on_error::skip)"));
   CHECK(contains(message_of([&] {
                    return wick::loader(straight(501, 32),
                                        {.on_error = on_error(on_error::skip), .quarantine = {folder / "a"}});

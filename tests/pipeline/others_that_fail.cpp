@@ -215,7 +215,7 @@ TEST_CASE("where all others are damaged a sample is left out, or its batch fails
     CHECK(left_out > 0);
   }
   wick::loader l(all, {.seed = 4, .on_error = on_error(on_error::replace)});
-  CHECK(contains(message_of([&] { targets_of(l, 0); }), "none of the 16 samples drawn"));
+  CHECK(contains(message_of([&] { targets_of(l, 0); }), "all 16 substitutes drawn"));
 }
 
 TEST_CASE("of others of others the one that is damaged is reported") {

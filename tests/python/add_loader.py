@@ -49,6 +49,7 @@ class Functions(unittest.TestCase):
             ({"hang_after": -1.0}, "give seconds"),
             ({"hang_after": float("nan")}, "give seconds"),
             ({"workers": 100_000}, "workers"),
+            ({"workers": 0}, "workers is 0; it is at least 1, or left out"),
             ({"failure_log": "/nowhere/at/all"}, "/nowhere/at/all"),
             ({"quarantine": ["/nowhere/at/all"]}, "/nowhere/at/all"),
         ):

@@ -80,9 +80,9 @@ void run_settings::check() const {
     throw error("on_error: no stage of samples is called " + printable(wanted) + "; there are: " + known);
   }
   if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
-    throw error("quarantine: " + std::to_string(bad.size()) +
-                " samples are not to be tried, and no option says what takes their place; set "
-                "loader_options::on_error to on_error(on_error::skip) or on_error(on_error::replace)");
+    throw error("quarantine: " + std::to_string(bad.size()) + (bad.size() == 1 ? " sample is" : " samples are") +
+                " quarantined, but on_error neither skips nor replaces samples; set loader_options::on_error "
+                "to on_error(on_error::skip) or on_error(on_error::replace)");
   }
 }
 

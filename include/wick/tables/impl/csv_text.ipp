@@ -227,7 +227,7 @@ void csv_text::read(const std::string& path) {
 
 csv_text::csv_text(const std::string& path, char separator, bool header) : separator_(separator) {
   if (separator == '"' || separator == '\n' || separator == '\r')
-    throw error("csv: a separator that ends rows or quotes fields can't part them; give ',', ';' or '\\t'");
+    throw error("csv: the separator can't be a quote or a line break; give ',', ';', or '\\t'");
   read(path);
   if (begins_.empty()) throw source_error(path, "csv", "has no row");
   const std::size_t lone = text_.find('\r');
