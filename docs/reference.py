@@ -53,7 +53,7 @@ ROOMS = {
     ),
     "sampling": (
         "Sampling and order",
-        "Which sample stands where in an epoch. These stages come directly behind the source and work on positions; nothing is read. "
+        "Which sample stands where in an epoch. These stages come directly after the source and work on positions; nothing is read. "
         "An order is computed from the seed and the epoch, so it takes no memory and is the same on every machine. `concat()`, "
         "`mix()` and `zip()` make one source of several.",
         ["from_python_dataloader"],
@@ -87,8 +87,8 @@ ROOMS = {
     ),
     "cache": (
         "Caches",
-        "What does not change from epoch to epoch is made once. A cache stands anywhere before `batch()`: behind `read()` it keeps files, "
-        "behind `decode()` pixels. Stages that draw random numbers come behind it.",
+        "What does not change from epoch to epoch is made once. A cache stands anywhere before `batch()`: after `read()` it keeps files, "
+        "after `decode()` pixels. Stages that draw random numbers come after it.",
         ["caching"],
     ),
     "batch": (
@@ -592,7 +592,7 @@ class Writer:
         return tidy(lines)
 
     def names(self):
-        """In the order of the headers, and within one in that of the text; options behind the function that takes them."""
+        """In the order of the headers, and within one in that of the text; options after the function that takes them."""
         out = []
         for name, found in self.house.public.items():
             if any(self.house.room_of(d) == self.room for d in found):

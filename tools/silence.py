@@ -39,7 +39,7 @@ def main():
         text = (text + data)[-1000:]
         os.write(1, data)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    print(f"\nsilence: {time.monotonic() - begun:.0f} s in all, exit code {status}; at most {longest:.1f} s without a word, behind {stood.decode(errors='replace')!r}")
+    print(f"\nsilence: {time.monotonic() - begun:.0f} s in all, exit code {status}; at most {longest:.1f} s without a word, after {stood.decode(errors='replace')!r}")
     return status
 
 

@@ -21,7 +21,7 @@ namespace order {
 class unordered {
  public:
   /// `window` batches may be ready or on their way to the consumer, beside the one that each thread fills.
-  /// Ends behind `end` samples.
+  /// Ends after `end` samples.
   unordered(const work& what, std::size_t threads, std::size_t window, std::uint64_t end = ~std::uint64_t{0})
       : work_(what), end_(end), running_(threads) {
     for (std::size_t i = 0; i < window + threads + 1; ++i) free_.push_back(std::make_unique<batch>());

@@ -1,4 +1,4 @@
-// How soon a round's first batch of a replay buffer is there, behind 1,000 entries that were appended and as
+// How soon a round's first batch of a replay buffer is there, after 1,000 entries that were appended and as
 // many weights that were set: by refresh(), and by a new loader over all weights.
 //
 // Each round has its own entries and weights; that no sample of another round comes is checked in each.

@@ -45,7 +45,7 @@ class slow_to_open : public torch::data::datasets::Dataset<slow_to_open> {
   bool open_ = false;
 };
 
-/// What a loop waits for its batches, in milliseconds, behind its first epoch.
+/// What a loop waits for its batches, in milliseconds, after its first epoch.
 struct waits {
   std::vector<double> boundary, within;
   std::int64_t sum = 0;  // of all targets

@@ -54,7 +54,7 @@ transform of_stage(const char* name, Stage stage) {
           }};
 }
 
-/// A list of transforms as one stage. Each draws its random numbers behind those of the one before it.
+/// A list of transforms as one stage. Each draws its random numbers after those of the one before it.
 class transforms_stage {
  public:
   static constexpr wick::stage_traits traits{
@@ -67,7 +67,7 @@ class transforms_stage {
     for (auto t = normalize; t != list_.end(); ++t) {
       if (t == normalize || t->name == "RandomErasing") continue;
       throw wick::error("transforms: " + t->name +
-                        " stands behind Normalize, which makes numbers of a picture; " +
+                        " comes after Normalize, which makes numbers of a picture; " +
                         "write Normalize last, or before RandomErasing");
     }
   }
@@ -476,7 +476,7 @@ NB_MODULE(_wick, m) {
       "prefix"_a = "", "suffix"_a = "", "max_pixels"_a = most_pixels,
       "A CSV list of pictures and whole numbers: batches of (images, labels). where={\"split\": \"train\"} "
       "takes the rows with that text in that column. Relative paths are below `root`, or the table's "
-      "folder, behind `prefix` and before `suffix`. header=False: the columns are \"0\", \"1\", and so on.");
+      "folder, after `prefix` and before `suffix`. header=False: the columns are \"0\", \"1\", and so on.");
   wick::python::add_loader(
       m, "tokens",
       [](const paths& files, std::uint64_t length, std::size_t batch, const std::string& dtype,

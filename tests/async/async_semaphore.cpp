@@ -109,7 +109,7 @@ TEST_CASE(
   CHECK(s.try_acquire(0));
 }
 
-TEST_CASE("a stop wakes the waiter, takes nothing, and lets the waiters behind it continue") {
+TEST_CASE("a stop wakes the waiter, takes nothing, and lets the waiters after it continue") {
   wick::executor ex(2);
   async_semaphore s(2);
   wick::detail::stop_source stop;

@@ -652,7 +652,7 @@ TEST_CASE("a foreign thread has no slot") {
   CHECK(ex.this_slot() == executor::none);
 }
 
-TEST_CASE("a helper lends a slot behind the workers' and takes it back") {
+TEST_CASE("a helper lends a slot after the workers' and takes it back") {
   executor ex(2);
   {
     const executor::helper h(ex);

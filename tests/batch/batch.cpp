@@ -305,7 +305,7 @@ TEST_CASE(
   CHECK((*group)[3].data == "made 3");
 }
 
-TEST_CASE("a stage behind group takes the vector") {
+TEST_CASE("a stage after group takes the vector") {
   wick::loader l(numbers{12} | digits | wick::group(4) |
                      [](std::vector<std::vector<int>> g) {
                        std::size_t longest = 0;

@@ -123,8 +123,7 @@ TEST_CASE("T stands before a batch_type that the sample's struct names") {
   CHECK(values_of<int>(loader.next()->y) == std::vector<int>{2});
 }
 
-TEST_CASE(
-    "named batches are what the unnamed are: gaps, options, stages behind them, ranks without samples") {
+TEST_CASE("named batches are what the unnamed are: gaps, options, stages after them, ranks without samples") {
   const auto source = [] {
     return wick::from(some(11)) | [](step s) {
       if (s.action == 30) throw wick::error("not this one");

@@ -453,7 +453,7 @@ TEST_CASE("packed rows: what can't be is an error, with the sample's name") {
   CHECK(message_of([&] { return l.next(); }) ==
         "text 1: pack: it is 5 long, and 4 was planned; lengths are those of the items that come to pack(), "
         "so measure "
-        "them behind the same stages");
+        "them after the same stages");
   CHECK(contains(message_of([] { return wick::array_pack(2, 0).size(); }), "a row has at least one place"));
   CHECK(contains(message_of([] { return wick::array_pack(0, 2).size(); }), "pack(0)"));
   CHECK(contains(message_of([] { return wick::array_pack(1 << 20, 1 << 11).size(); }), "int32"));

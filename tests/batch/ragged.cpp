@@ -147,7 +147,7 @@ TEST_CASE("rows of arrays and several fields of any length, beside fields of a f
   }
 }
 
-TEST_CASE("a struct of the user's takes padded columns, and the fields behind them") {
+TEST_CASE("a struct of the user's takes padded columns, and the fields after them") {
   struct sentences {
     wick::padded<wick::array> tokens;
     wick::array number;
@@ -252,7 +252,7 @@ TEST_CASE("a warm loader takes its padded batches out of the pool") {
   CHECK(l.slab_allocations() == before);
 }
 
-TEST_CASE("a padding that is no number has one fingerprint, whatever compiled it") {
+TEST_CASE("a padding that isn't a number has one fingerprint, whatever compiled it") {
   volatile double unknown = std::numeric_limits<double>::quiet_NaN();  // not by the compiler
   const auto print = [](double pad) {
     return wick::array_batch(2, {.ragged = wick::pad_with(pad)}).fingerprint();

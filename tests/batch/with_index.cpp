@@ -94,7 +94,7 @@ TEST_CASE("they are the same at any number of workers, and of all ranks together
   }
 }
 
-TEST_CASE("stages on data work before and behind it, since it stands with the target") {
+TEST_CASE("stages on data work before and after it, since it stands with the target") {
   wick::loader loader(
       named_numbers{4} | wick::with_index() | [](float f) { return f + 0.5f; } | wick::array_batch(4) |
       [](array data) {

@@ -121,7 +121,7 @@ bool is_own(const std::string& file) {
   return wick::detail::jpeg_frame::read(std::as_bytes(std::span(file))).has_value();
 }
 
-/// Bytes changed, gone, more, or made to markers; behind the scan's header, or anywhere.
+/// Bytes changed, gone, more, or made to markers; after the scan's header, or anywhere.
 template <class Below>
 void damage(std::string& file, Below below, std::mt19937_64& random) {
   const std::size_t scan = file.find("\xFF\xDA"), from = below(8) == 0 ? 2 : scan + 14;

@@ -247,7 +247,7 @@ TEST_CASE("blocks come out as they were written, whatever the tables, and whiche
   }
 }
 
-TEST_CASE("of a scan that breaks off, what is whole is read and nothing behind it") {
+TEST_CASE("of a scan that breaks off, what is whole is read and nothing after it") {
   generator r(2);
   for (int round = 0; round < 400; ++round) {
     CAPTURE(round);

@@ -392,7 +392,7 @@ TEST_CASE("a JPEG cut anywhere is an error that says so") {
                  "end-of-image"));
 }
 
-TEST_CASE("what lies behind a JPEG's end, and a thumbnail inside it, are ignored") {
+TEST_CASE("what follows a JPEG's end, and a thumbnail inside it, are ignored") {
   const std::string whole = encode_jpeg(photo(64, 48)), thumbnail = encode_jpeg(photo(16, 12));
   check_whole(whole + "some garbage of a camera");
   check_whole(whole + std::string(1000, '\0'));

@@ -1,4 +1,4 @@
-// Pitfall: a co_await inside ?: or behind && has made compilers evaluate or destroy what belongs to the
+// Pitfall: a co_await inside ?: or after && has made compilers evaluate or destroy what belongs to the
 // branch that was not taken. Way around: one co_await a statement, into a variable with a name, in an if.
 #include "engine.hpp"
 #include "pitfall.hpp"

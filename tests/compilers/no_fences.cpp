@@ -40,6 +40,6 @@ int main() {
   bool all = true;
   for (int i = 0; i < n; ++i) all = ring.take()->number == i + 1 && all;
   s.wait();
-  pitfall::expect(all, "what was written before a hand-over is seen behind it");
+  pitfall::expect(all, "what was written before a hand-over is seen after it");
   return pitfall::result();
 }

@@ -1,6 +1,6 @@
 // Pitfall: a frame is allocated for ordinary alignment: a local of more than that lies wrong (g++, and clang
 // without -fcoro-aligned-allocation), and vector instructions fault on it. Way around: nothing over-aligned
-// in a coroutine; it lies behind a pointer, which the heap aligns.
+// in a coroutine; it follows a pointer, which the heap aligns.
 #include <coroutine>
 #include <cstdint>
 #include <memory>
@@ -44,7 +44,7 @@ int main() {
     const auto spacer = std::make_unique<unsigned char[]>(static_cast<std::size_t>(16 * i + 8));
     frames = wick::sync_wait(in_frame(i)) && frames;
   }
-  pitfall::expect(all, "what lies behind a pointer is aligned");
+  pitfall::expect(all, "what follows a pointer is aligned");
   pitfall::found(!frames, "an over-aligned local of a coroutine is not aligned");
   return pitfall::result();
 }

@@ -49,7 +49,7 @@ def main() -> int:
     options = parser.parse_args(shlex.split(before))
     command = shlex.split(command)
     if not command:
-        parser.error("no compiler behind --")
+        parser.error("no compiler after --")
     prefix = []
     text = options.source.read_text()
     wanted = re.search(r"^// Assembly: (.+)$", text, re.MULTILINE)

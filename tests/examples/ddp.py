@@ -122,7 +122,7 @@ def train(setup, folder: Path, worlds, rng):
 
 
 def resumed(text):
-    """Each attempt begins at the last checkpoint: it makes what one rank had behind it again, and no more."""
+    """Each attempt begins at the last checkpoint: it makes what one rank had after it again, and no more."""
     again = [int(n) for n in re.findall(r"ranks?: (\d+) batch(?:es)? again$", text, re.MULTILINE)]
     if any(n > EVERY + 1 for n in again):
         sys.exit(f"an attempt didn't begin at the last checkpoint:\n{text}")

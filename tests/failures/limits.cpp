@@ -95,7 +95,7 @@ TEST_CASE(
   CHECK(survives([](std::int64_t i) { return i % 2 == 0; }));
   for (const std::int64_t n : {16, 32, 64, 128, 256, 512}) {
     // Without batch(), samples come in groups: the last of one, none of the next, the first of the one
-    // behind.
+    // after.
     CHECK(survives([n](std::int64_t i) { return i % (3 * n) == n - 1 || i % (3 * n) == 2 * n; }));
     CHECK(!survives([n](std::int64_t i) { return i == n - 1 || i == n; }));
   }
@@ -275,7 +275,8 @@ TEST_CASE("several quarantine lists add up, and one without a policy is refused"
   }
   CHECK(known == std::set<std::string>{"number 1 early", "number 2 late"});
   CHECK(contains(message_of([&] { return wick::loader(straight(500, 32), {.quarantine = {folder / "a"}}); }),
-                 "quarantine: 1 sample is quarantined, but on_error neither skips nor replaces", "on_error(on_error::skip)"));
+                 "quarantine: 1 sample is quarantined, but on_error neither skips nor replaces",
+                 "on_error(on_error::skip)"));
   CHECK(contains(message_of([&] {
                    return wick::loader(straight(501, 32),
                                        {.on_error = on_error(on_error::skip), .quarantine = {folder / "a"}});

@@ -85,7 +85,7 @@ TEST_CASE(
     }
   }
   CHECK(drawn.size() > bad_ones / 2);  // not always the same one
-  // Each entry names the sample drawn for it: a bad one has an entry of its own, right behind.
+  // Each entry names the sample drawn for it: a bad one has an entry of its own, right after.
   const auto& entries = l.failure_log().entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
     CHECK(entries[i].action == error_action::replace);

@@ -255,7 +255,7 @@ TEST_CASE("a quarantine list that is missing, no such list, of another data set 
   };
   CHECK(contains(refused(good, renamed{{100}}), "line 2 says", "number 3", "sample 3 is no. 3"));
   CHECK(contains(refused("", numbers{100}), "is empty"));
-  CHECK(contains(refused("number 3\n", numbers{100}), "is no quarantine list"));
+  CHECK(contains(refused("number 3\n", numbers{100}), "isn't a quarantine list"));
   CHECK(contains(refused("{\"wick_quarantine\":2,\"x\":1}\n", numbers{100}), "newer"));
   CHECK(contains(refused(good + "number 4\n", numbers{100}), "line 4 names no sample", "number 4"));
   CHECK(contains(refused(good + "{\"index\":100,\"key\":\"number 100\",\"stage\":\"\"}\n", numbers{100}),

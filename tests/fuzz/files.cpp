@@ -52,7 +52,7 @@ std::string put(const char* name, std::string_view bytes) {
   return path;
 }
 
-/// Checksums of a TFRecord file whose lengths were changed, so that the data behind them is reached.
+/// Checksums of a TFRecord file whose lengths were changed, so that the data after them is reached.
 void mend_checksums(std::string& file) {
   const auto mend = [&](std::size_t at, std::size_t length) {
     const std::uint32_t c =

@@ -70,7 +70,7 @@ def files(dice):
     for orientation in range(1, 9):
         yield encoded(photo("RGB", 21, 13, dice), "JPEG", quality=40, exif=exif(orientation))
     whole = encoded(photo("RGB", 40, 40, dice), "JPEG", quality=80, icc_profile=bytes(200), comment=b"a comment")
-    yield from (whole, whole[: len(whole) // 2], whole + b"more behind it")
+    yield from (whole, whole[: len(whole) // 2], whole + b"more after it")
     yield from (b"", b"\xff", b"\xff\xd8", b"\xff\xd8\xff", b"GIF89a", b"BM", b"\x89PNG\r\n\x1a\n", bytes(100))
 
 

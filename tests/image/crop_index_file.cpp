@@ -143,7 +143,7 @@ TEST_CASE("places in a file that are wrong with a right checksum are found, drop
   const encoded_pictures source = some_pictures();
   const run first = run_of(source, {.crop_index_file = path});
   const std::string good = read_file(path);
-  // By the layout: key, count and total in front of the places, behind 24 bytes.
+  // By the layout: key, count and total in front of the places, after 24 bytes.
   std::string wrong = good;
   for (std::size_t at = 24; at + 8 < wrong.size();) {
     std::uint32_t count = 0;

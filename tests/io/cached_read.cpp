@@ -140,7 +140,7 @@ TEST_CASE("one file that can't be opened, or can't say what is cached, costs the
   }
 }
 
-TEST_CASE("a sample that would begin behind the end of its file is an error, and one at the end is empty") {
+TEST_CASE("a sample that would begin past the end of its file is an error, and one at the end is empty") {
   struct part {
     std::string path;
     std::uint64_t from;

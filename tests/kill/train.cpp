@@ -5,7 +5,7 @@
 //   wick_resume_train STREAM DATA RUN ATTEMPT RANK WORLD WORKERS PREFETCH EVERY EPOCHS KILL_AT
 //
 // DATA/*.bin are the samples. STREAM is what is made of them: plain, bucketed (batches by length), packed
-// (rows in which samples lie one behind the other), filtered (some are left out), mixed (three sources by
+// (rows in which samples follow one another), filtered (some are left out), mixed (three sources by
 // weight), changing (the same, whose weights change), or stored (plain, from the bucket of
 // DATA's name on the server in AWS_ENDPOINT_URL). RUN/checkpoint is replaced every
 // EVERY steps by rank 0, when all ranks have written that step down: "ATTEMPT STEPS\n", how many steps of

@@ -174,7 +174,7 @@ std::string message_of_hang(Pipeline what, wick::loader_options options, Hangs h
   CHECK(message_at - begun < options.hang_after + 20s);
   if (std::getenv("WICK_SHOW_HANGS") != nullptr) {
     MESSAGE(std::chrono::duration<double>(message_at - begun - options.hang_after).count()
-            << " s behind the limit: " << messages[0]);
+            << " s after the limit: " << messages[0]);
   }
   return messages[0];
 }
@@ -506,7 +506,7 @@ TEST_CASE("workers that others keep busy: the message says so") {
   });
 }
 
-TEST_CASE("a stage behind batch() that blocks, or waits: the message names the batch and the stage") {
+TEST_CASE("a stage after batch() that blocks, or waits: the message names the batch and the stage") {
   const auto blocks = [](wick::loader_options options) {
     gate closed;
     std::atomic<bool> there{false};

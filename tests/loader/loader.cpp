@@ -201,7 +201,7 @@ TEST_CASE("without prefetch across epochs nothing of the next one is begun befor
   }
 }
 
-TEST_CASE("next() continues behind a break, and starts with epoch 0 when none was begun") {
+TEST_CASE("next() continues after a break, and starts with epoch 0 when none was begun") {
   wick::loader l(numbers{100} | wick::array_batch(10), {.workers = 2});
   std::size_t n = 0;
   while (auto batch = l.next()) {

@@ -397,7 +397,7 @@ TEST_CASE("a step that ends on another thread than it began on says nothing of p
   CHECK(l.report().load.model.step_work == 0);
 }
 
-TEST_CASE("an iteration is a wait and the step behind it: an epoch of N batches has N of both") {
+TEST_CASE("an iteration is a wait and the step after it: an epoch of N batches has N of both") {
   for (const std::uint64_t batches : {1, 2, 10}) {
     for (const bool leaves : {false, true}) {
       CAPTURE(batches);
@@ -437,7 +437,7 @@ TEST_CASE("reports in the middle of steps lose none of the loop's time, and coun
   iterations += last.iterations;
   steps += last.step.mean * static_cast<double>(last.iterations);
   CHECK(iterations == 40);
-  CHECK(steps >= 39 * 0.001);  // what is left of the last step is behind its iteration
+  CHECK(steps >= 39 * 0.001);  // what is left of the last step is after its iteration
 }
 
 TEST_CASE("a short run has no verdict: one batch is no 'waiting 100 %'") {

@@ -131,7 +131,7 @@ TEST_CASE("a loader that goes on an I/O thread of its executor ends, whatever it
     wick::loader inner(numbers{100} | wick::map("blocking", blocking) | wick::array_batch(10),
                        {.executor = &both});
     inner.epoch(0);
-    // Its calls stand behind this one.
+    // Its calls come after this one.
     while (asked == 0) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return misuse_of([&] { return inner.next(); });

@@ -136,7 +136,7 @@ TEST_CASE("loaders in a vector share an executor, and go in any order") {
   CHECK(first_values(folds[0], 0).size() == 2);
 }
 
-TEST_CASE("a loader is a range: each loop over it is the next epoch, also behind one that was left") {
+TEST_CASE("a loader is a range: each loop over it is the next epoch, also after one that was left") {
   wick::loader train(numbers{30} | wick::shuffle() | wick::array_batch(10), {.seed = 3, .workers = 2});
   wick::loader same(numbers{30} | wick::shuffle() | wick::array_batch(10), {.seed = 3, .workers = 1});
   const auto all = [](auto&& range) {

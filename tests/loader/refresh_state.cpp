@@ -95,7 +95,7 @@ TEST_CASE(
   CHECK(targets_of(other, 1) == std::vector(whole.begin() + 2, whole.end()));
 }
 
-TEST_CASE("behind a refresh() the state is the beginning of the next epoch") {
+TEST_CASE("after a refresh() the state is the beginning of the next epoch") {
   const elastic source(20);
   wick::loader l(source | wick::array_batch(5), {.workers = 1});
   l.refresh();

@@ -1,4 +1,4 @@
-// A cache behind batch(): in each epoch other samples make a batch.
+// A cache after batch(): in each epoch other samples make a batch.
 #include <wick/core.hpp>
 
 // expect: wick: a cache keeps single samples, and the item is a batch; write it before batch(n)

@@ -1,4 +1,4 @@
-// A cache behind mixup(): each sample would be mixed with the same other in all epochs.
+// A cache after mixup(): each sample would be mixed with the same other in all epochs.
 #include <wick/core.hpp>
 
 // expect: wick: with_others() (mixup, cutmix, mosaic) draws other samples in each epoch, which a cache

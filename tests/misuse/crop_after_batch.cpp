@@ -1,4 +1,4 @@
-// Batches are cropped: the stage stands behind batch().
+// Batches are cropped: the stage comes after batch().
 #include <wick/core.hpp>
 
 // expect: wick: this stage takes a single picture, and the item is a batch; write it before batch(n)

@@ -4,7 +4,7 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: batch<T>(n) fills the fields of T, and T is no plain struct of 1 to 8 fields
+// expect: wick: batch<T>(n) fills the fields of T, and T isn't a plain struct of 1 to 8 fields
 // expect: without constructors
 // expect: steps
 struct step {

@@ -1,4 +1,4 @@
-// Pictures are normalized before batch() and behind it: the second takes the first's numbers for levels.
+// Pictures are normalized before batch() and after it: the second takes the first's numbers for levels.
 #include <wick/core.hpp>
 
 // expect: wick: this pipeline normalizes already; a second normalize() was found

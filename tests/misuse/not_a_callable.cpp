@@ -1,9 +1,9 @@
-// What stands behind | can't be called at all.
+// The right side of | can't be called at all.
 #include <vector>
 
 #include <wick/core.hpp>
 
-// expect: wick: what stands behind | is neither a stage nor can it be called
+// expect: wick: the right side of | is neither a stage nor callable
 // expect: map_stage<int>
 int main() {
   wick::loader train(wick::from(std::vector<float>(10)) | wick::take(5) | 224 | wick::array_batch(2));

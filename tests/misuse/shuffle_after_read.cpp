@@ -2,7 +2,7 @@
 #include <wick/core.hpp>
 
 // expect: wick: an order stage (shuffle, shard, take, …) works on positions
-// expect: write it directly behind the source
+// expect: write it directly after the source
 // expect: shuffle_stage
 void step(wick::array, wick::array) {}
 

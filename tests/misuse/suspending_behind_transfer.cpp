@@ -1,4 +1,4 @@
-// A stage behind transfer() suspends.
+// A stage after transfer() suspends.
 #include <utility>
 #include <vector>
 
@@ -6,7 +6,7 @@
 #include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 
-// expect: wick: a batch stage that suspends can't be behind transfer(); write it before it
+// expect: wick: a batch stage that suspends can't be after transfer(); write it before it
 // expect: or as a plain callable
 
 int main() {

@@ -2,7 +2,7 @@
 #include <wick/core.hpp>
 
 // expect: wick: tokens() is one long stream, not samples
-// expect: write chunks(length) directly behind it
+// expect: write chunks(length) directly after it
 void step(wick::array, wick::array) {}
 
 int main() {

@@ -1,4 +1,4 @@
-// A cache behind a cache: only the first would ever be asked.
+// A cache after a cache: only the first would ever be asked.
 #include <wick/core.hpp>
 
 // expect: wick: this pipeline has a cache already; write one of the two

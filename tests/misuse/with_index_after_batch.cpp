@@ -1,4 +1,4 @@
-// with_index() stands behind batch().
+// with_index() comes after batch().
 #include <vector>
 
 #include <wick/core.hpp>

@@ -2,7 +2,7 @@
 #include <wick/core.hpp>
 
 // expect: wick: zip() takes sources, and something else was found
-// expect: order stages, read() and all else stand behind it
+// expect: order stages, read() and all else come after it
 int main() {
   wick::loader train(wick::zip(wick::files("a/*") | wick::shuffle(), wick::files("b/*") | wick::shuffle()) |
                      wick::read() | wick::group(4));

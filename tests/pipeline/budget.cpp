@@ -225,7 +225,7 @@ TEST_CASE("try_acquire does not overtake one who waits") {
   CHECK(b.try_acquire(1));
 }
 
-TEST_CASE("a lower position that fits passes the waiters behind it") {
+TEST_CASE("a lower position that fits passes the waiters after it") {
   // The consumer waits for the lowest position: what is free is for that one, even while a later one wants
   // more.
   executor ex(1);
@@ -469,7 +469,7 @@ struct convoy {
 }  // namespace
 
 TEST_CASE(
-    "behind a lock whose holder waits for bytes it is the holder who is let through, not all before it") {
+    "after a lock whose holder waits for bytes it is the holder who is let through, not all before it") {
   executor ex(1);
   convoy c;
   scope s(ex);

@@ -123,7 +123,7 @@ TEST_CASE("a sink that is begun again, at another scale too, gives the pixels of
   }
 }
 
-TEST_CASE("a sink wants no rows behind the last that it needs, and keeps few") {
+TEST_CASE("a sink wants no rows after the last that it needs, and keeps few") {
   const image from = photo(64, 400);
   plan p = plan::whole(64, 400);
   compose_crop(p, {0, 10, 64, 100});

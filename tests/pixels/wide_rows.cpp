@@ -1,7 +1,7 @@
 #include "support/doctest.hpp"
 #include <wick/pixels/wide_rows.hpp>
 
-TEST_CASE("rows of 16 bits lie behind one another, and are named by their number in the picture") {
+TEST_CASE("rows of 16 bits follow one another, and are named by their number in the picture") {
   wick::wide_rows rows(3, 2, 4, 10);
   CHECK(rows.width == 3);
   CHECK(rows.height == 2);

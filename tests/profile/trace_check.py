@@ -95,7 +95,7 @@ def main():
             while around and around[-1]["ts"] + around[-1]["dur"] <= e["ts"]:
                 around.pop()
             if around and e["ts"] + e["dur"] > around[-1]["ts"] + around[-1]["dur"]:
-                fail(f"neither in nor behind {json.dumps(around[-1])}", e)
+                fail(f"neither in nor after {json.dumps(around[-1])}", e)
             around.append(e)
     for flow in flows.values():
         flow.sort(key=lambda e: e["ts"])

@@ -267,7 +267,7 @@ class Files(unittest.TestCase):
         self.assertLess(np.abs(got - wanted).max(), 1e-5)
 
     def test_wrong_transforms(self):
-        with self.assertRaisesRegex(wick.Error, "CenterCrop stands behind Normalize"):
+        with self.assertRaisesRegex(wick.Error, "CenterCrop comes after Normalize"):
             self.folder(transforms=[T.Normalize(0.5, 0.5), T.CenterCrop(4)])
         self.folder(transforms=[T.CenterCrop(4), T.Normalize(0.5, 0.5), T.RandomErasing()])
         for make, text in (

@@ -95,7 +95,7 @@ BATCHES = {
     "array": ["array_batch(p.batch, p.batching())"],
     "tensor": ["array_batch(p.batch, p.batching())"],
 }
-# Behind batches whose rows are all of one shape; those of tensors.
+# After batches whose rows are all of one shape; those of tensors.
 BEHIND = ["marked{}", "same{}", "waits{0}"]
 BEHIND_TENSORS = ["squared", "same{}", "waits{0}", "pin()", "pin() | transfer(torch::kCUDA)"]
 ORDERS = ["shuffle()", "shuffle_once(9)", "take(p.take)", "skip(p.skip)", "repeat(2)", "block_shuffle(3, 7)",

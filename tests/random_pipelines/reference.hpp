@@ -358,7 +358,7 @@ struct with_counter {
     return item;
   }
 };
-/// Behind batch(): the first byte of each element of the arrays.
+/// After batch(): the first byte of each element of the arrays.
 struct marked {
   template <class Batch>
   Batch operator()(Batch batch) const {

@@ -42,7 +42,7 @@ inline auto examples(const params& p) { return wick::torch_data(example_set(p.sa
 inline constexpr auto to_tensor = [](const cell& c) {
   return wick::sample<at::Tensor>{torch::tensor({c.data[0], c.data[1], c.data[2]}), c.target};
 };
-/// Behind batch().
+/// After batch().
 inline constexpr auto squared = [](auto batch) {
   wick::detail::for_each_tensor(batch, [](at::Tensor& t) { t = t.mul(t); });
   return batch;

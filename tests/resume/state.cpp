@@ -137,7 +137,7 @@ TEST_CASE("a state is taken at the consumer, whatever was prefetched, and resumi
   CHECK(again.asked->load() <= 100 * (1 + 4 + 1));
 }
 
-TEST_CASE("a state taken behind the last batch of an epoch is the beginning of the next one") {
+TEST_CASE("a state taken after the last batch of an epoch is the beginning of the next one") {
   wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2});
   const auto first = targets_of(l, 0), second = targets_of(l, 1), third = targets_of(l, 2);
   l.epoch(0);
@@ -176,7 +176,7 @@ TEST_CASE("a state taken behind the last batch of an epoch is the beginning of t
 }
 
 TEST_CASE(
-    "a state of an older wick that stands behind the last batch is the beginning of the next epoch, too") {
+    "a state of an older wick that comes after the last batch is the beginning of the next epoch, too") {
   wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2});
   const auto first = targets_of(l, 0), second = targets_of(l, 1);
   l.epoch(0);
@@ -213,7 +213,7 @@ TEST_CASE("asking for another epoch than a state's forgets the state; epochs beg
   CHECK(targets_of(resumed, 0) == first);
 }
 
-TEST_CASE("behind the end of an epoch the limits of the next one begin at nothing") {
+TEST_CASE("past the end of an epoch the limits of the next one begin at nothing") {
   // 3 of 40 fail in each epoch, and 0.1 of them may: 4.
   const auto make = [] {
     return numbers{40} |
@@ -447,7 +447,7 @@ TEST_CASE("the bytes of a state are the same in every release") {
   CHECK(h.add(bytes.data(), bytes.size()).value() == 1124963981858656275u);
 }
 
-TEST_CASE("a state with any byte changed, cut off anywhere, or with more behind it is refused") {
+TEST_CASE("a state with any byte changed, cut off anywhere, or with more after it is refused") {
   auto bytes = example().to_bytes();
   const auto refused = [](std::span<const std::byte> b) {
     return message_of([&] { return loader_state::from_bytes(b).epoch; });
@@ -462,7 +462,7 @@ TEST_CASE("a state with any byte changed, cut off anywhere, or with more behind 
   }
   for (std::size_t n = 0; n < bytes.size(); ++n) CHECK(!refused(std::span(bytes).first(n)).empty());
   CHECK(contains(refused(std::span(bytes).first(100)), "cut off", "100 bytes"));
-  CHECK(contains(refused({}), "no state"));
+  CHECK(contains(refused({}), "aren't the state of a wick loader"));
   bytes.push_back({});
   CHECK(contains(refused(bytes), "exactly what state() gave"));
   bytes.pop_back();

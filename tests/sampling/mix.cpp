@@ -143,7 +143,7 @@ TEST_CASE("a source's passes are set up once an epoch, in whatever order their p
   CHECK(*small.prepared <= 2 * 501);  // 500 passes, and perhaps those of the next epoch
 }
 
-TEST_CASE("many positions at a time are mapped as each by itself, also behind the passes that are kept") {
+TEST_CASE("many positions at a time are mapped as each by itself, also after the passes that are kept") {
   const auto mixed =
       wick::mix(mix_until::all_exhausted, weighted_source{numbers{30'000} | wick::shuffle(), 1},
                 weighted_source{numbers{3} | wick::shuffle(), 1});

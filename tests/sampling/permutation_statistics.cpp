@@ -97,7 +97,7 @@ TEST_CASE("the same of a block shuffle whose window is all there is, and of anot
 }
 
 TEST_CASE("an order that is a little off is found out") {
-  // Every fiftieth epoch the second sample is the one behind the first.
+  // Every fiftieth epoch the second sample is the one after the first.
   std::vector<std::uint64_t> pairs(30 * 30), different;
   for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
     const wick::detail::permutation p(30, 2, epoch, 0);

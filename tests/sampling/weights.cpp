@@ -69,7 +69,7 @@ TEST_CASE("an index is drawn as often as its weight says, and one of weight 0 ne
   }
 }
 
-TEST_CASE("weights of very different sizes: nothing of weight 0, nothing behind the end") {
+TEST_CASE("weights of very different sizes: nothing of weight 0, nothing past the end") {
   std::vector<double> values(300, 0.0);
   values[7] = 1e-300;
   values[130] = 1e300;

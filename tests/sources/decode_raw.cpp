@@ -26,7 +26,8 @@ TEST_CASE("more or fewer bytes than the array has are an error") {
     return wick_test::message_of([&] { return wick::decode_raw<float>({4, 2})(wick::bytes(size), c); });
   };
   CHECK(said(31) ==
-        "31 bytes are no array [4, 2] of float32, which has 32; check the shape, the type and the bytes that "
+        "31 bytes aren't an array [4, 2] of float32, which has 32; check the shape, the type and the bytes "
+        "that "
         "were read");
   CHECK(!said(33).empty());
   CHECK(said(32).empty());

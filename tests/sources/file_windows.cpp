@@ -137,10 +137,10 @@ TEST_CASE("files that are no rows are refused, by name") {
   const wick::files one{path};
   CHECK(message_of([&] { return wick::windows(one, {.row_bytes = 12}, 2); }) ==
         path +
-            ": windows: has 64 bytes, which are no whole rows of 12 behind 0; check .row_bytes and "
+            ": windows: has 64 bytes, which aren't whole rows of 12 after 0; check .row_bytes and "
             ".header_bytes");
   CHECK(contains(message_of([&] { return wick::windows(one, {.row_bytes = 12, .header_bytes = 65}, 2); }),
-                 "no whole rows of 12 behind 65"));
+                 "aren't whole rows of 12 after 65"));
   CHECK(message_of([&] { return wick::windows(one, {}, 2); }) ==
         "windows: a row of the files has 0 bytes; say how many by .row_bytes");
   CHECK(message_of([&] { return wick::windows(one, {.row_bytes = 12, .header_bytes = 4}, 6); }) ==

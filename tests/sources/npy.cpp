@@ -74,7 +74,7 @@ TEST_CASE("rows are samples, of the shape and type that the header says") {
 TEST_CASE("what is no array of rows is refused with the finding") {
   const temp_dir dir;
   CHECK(refused(four_rows()).empty());
-  CHECK(contains(refused("no array at all"), "x.npy: npy: is no .npy file", "no arr"));
+  CHECK(contains(refused("no array at all"), "x.npy: npy: isn't an .npy file", "no arr"));
   CHECK(contains(refused(""), "x.npy: npy: is empty"));
   CHECK(contains(refused("\x93NUMPY\1"), "cut off or damaged"));
   CHECK(contains(
@@ -121,7 +121,7 @@ TEST_CASE("an archive that claims more than its bytes can hold takes no memory")
     return message_of([&] { return npy(dir.write("x.npz", file + directory + out), "x"); });
   };
   CHECK(contains(message(4'000'000'000, 8, 1), "x.npz: npz: has \"x.npy\" in an impossible size"));
-  CHECK(contains(message(100, 4'000'000'000, 1), "refers to bytes behind its end"));
+  CHECK(contains(message(100, 4'000'000'000, 1), "refers to bytes past its end"));
   CHECK(contains(message(100, 8, 65'000), "has a directory that ends early"));
   CHECK(contains(message(100, 8, 1), "damaged data"));
 }

@@ -35,7 +35,7 @@ struct position {
   std::int32_t number;
 };
 
-/// Files of so many positions each, numbered through, behind a header.
+/// Files of so many positions each, numbered through, after a header.
 void write_positions(const temp_dir& dir, const std::vector<int>& counts, std::size_t header,
                      std::size_t padding = 0) {
   int number = 0;
@@ -193,8 +193,8 @@ TEST_CASE("what is no file of whole records is refused with its size") {
     return message_of([&] { return wick::records<position>(all, options); });
   };
   CHECK(said({}).empty());  // 4 records
-  CHECK(contains(said({.header = 15}), "games-0.bin: records: has 64 bytes", "rows of 16 behind 15"));
-  CHECK(contains(said({.header = 100}), "has 64 bytes", "behind 100"));
+  CHECK(contains(said({.header = 15}), "games-0.bin: records: has 64 bytes", "rows of 16 after 15"));
+  CHECK(contains(said({.header = 100}), "has 64 bytes", "after 100"));
   CHECK(contains(said({.stride = 7}), "stride of 7 bytes", "records have 16"));
   CHECK(contains(said({.header = 64}), "no record"));
   CHECK(contains(message_of([&] { return wick::records(all, 0); }), "0 bytes"));

@@ -61,10 +61,10 @@ TEST_CASE("damaged files, cut off ones and others are refused by name") {
   CHECK(refused(good) == "");
   CHECK(contains(refused(good, "z"), "a.safetensors", "no tensor is called \"z\"", "there are \"x\", \"y\""));
   CHECK(contains(refused(good.substr(0, good.size() - 1)), "a.safetensors: x", "cut off"));
-  CHECK(contains(refused(good.substr(0, 20)), "no safetensors file, or cut off"));
-  CHECK(contains(refused("short"), "no safetensors file"));
-  CHECK(contains(refused("a text that is no such file"), "no safetensors file"));
-  CHECK(contains(refused(file_of("[1, 2]", "")), "it is no JSON"));
+  CHECK(contains(refused(good.substr(0, 20)), "isn't a safetensors file, or is cut off"));
+  CHECK(contains(refused("short"), "isn't a safetensors file"));
+  CHECK(contains(refused("a text that is no such file"), "isn't a safetensors file"));
+  CHECK(contains(refused(file_of("[1, 2]", "")), "it isn't JSON"));
   const auto with = [](const std::string& about) {
     return refused(file_of("{\"x\":" + about + "}", "abcdef"));
   };
@@ -91,7 +91,8 @@ TEST_CASE("damaged files, cut off ones and others are refused by name") {
     const std::string path = dir.path().string() + "/a.safetensors";
     write_file(path, std::string("\0\0\0\x10\0\0\0\0", 8));  // a header of 256 MiB, which is there
     std::filesystem::resize_file(path, std::uint64_t{1} << 29);
-    CHECK(contains(message_of([&] { return safetensors(path, "x"); }), "no safetensors file, or cut off"));
+    CHECK(contains(message_of([&] { return safetensors(path, "x"); }),
+                   "isn't a safetensors file, or is cut off"));
   }
   std::string deep = R"({"x":{"other":)" + std::string(100'000, '[');
   CHECK(contains(refused(file_of(deep, "")), "64 deep"));

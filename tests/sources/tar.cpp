@@ -244,7 +244,7 @@ TEST_CASE("archives that follow each other in one file are read on") {
   CHECK(keys(wick::tar(dir.write("c.tar", a + b + a + b))) == list{"0", "1", "0", "1"});
   CHECK(keys(wick::tar(dir.write("d.tar", a + std::string(100, '\0')))) == list{"0"});
   CHECK(contains(message_of([&] { return wick::tar(dir.write("e.tar", a + std::string(512, 'x'))); }),
-                 "has something at offset 3072, behind the end of the archive, that is no header"));
+                 "has something at offset 3072, past the end of the archive, that isn't a header"));
 }
 
 TEST_CASE("sizes in binary and in pax headers are understood") {
@@ -344,11 +344,11 @@ TEST_CASE("damaged headers are errors that give the place, the expected value an
   tar_writer no_size = tar_writer(start).add("1.jpg", "x");
   no_size.bytes.replace(2048 + 124, 4, "what");
   tar_writer::seal(no_size.bytes.data() + 2048);
-  CHECK(contains(message(no_size), "offset 2048 has a size that is no number"));
+  CHECK(contains(message(no_size), "offset 2048 has a size that isn't a number"));
   tar_writer negative = tar_writer(start).add("1.jpg", "x");
   negative.bytes.replace(2048 + 124, 12, std::string(12, '\xFF'));
   tar_writer::seal(negative.bytes.data() + 2048);
-  CHECK(contains(message(negative), "offset 2048 has a size that is no number"));
+  CHECK(contains(message(negative), "offset 2048 has a size that isn't a number"));
 }
 
 TEST_CASE("damaged pax and long-name headers are errors") {
@@ -367,7 +367,7 @@ TEST_CASE("damaged pax and long-name headers are errors") {
   CHECK(contains(message("10 path_aa\n", {.type = 'x'}), "pax record"));
   CHECK(contains(message("11 path_aa\n", {.type = 'x'}), "without '='"));
   CHECK(contains(message(tar_writer::pax("size", "many"), {.type = 'x'}),
-                 "pax size that is no number (\"many\")"));
+                 "pax size that isn't a number (\"many\")"));
   CHECK(contains(message(tar_writer::pax("path", std::string("a\0b.jpg", 7)), {.type = 'x'}),
                  "a name with a NUL in it"));
   CHECK(contains(message(tar_writer::pax("path", "0.jpg"), {.type = 'x'}, false),
@@ -415,7 +415,7 @@ TEST_CASE("an archive with any bytes changed is read or refused, never worse") {
 
 TEST_CASE("sparse members are refused when they are wanted, and stepped over when not") {
   const temp_dir dir;
-  // Old GNU format, with one more block of its map behind the header.
+  // Old GNU format, with one more block of its map after the header.
   tar_writer old;
   old.header("0.jpg", 3, {.type = 'S', .magic = "ustar  "});
   old.bytes[482] = 1;

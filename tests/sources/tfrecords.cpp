@@ -214,7 +214,7 @@ TEST_CASE("bytes that are no example are refused, wherever they are cut or chang
   const std::string whole =
       example(feature("image", 1, field(1, "bytes")) + feature("label", 3, field(1, "\x07")));
   for (std::size_t n = 1; n < whole.size(); ++n) {
-    CHECK(contains(message_of([&] { return parsed(whole.substr(0, n)); }), "no tf.train.Example"));
+    CHECK(contains(message_of([&] { return parsed(whole.substr(0, n)); }), "aren't a tf.train.Example"));
     std::string changed = whole;
     changed[n] = static_cast<char>(changed[n] ^ 0x55);
     try {

@@ -120,7 +120,7 @@ TEST_CASE("a vector is taken over, and lives as long as any copy of the source")
   CHECK(pairs.at(44).target.as<std::int32_t>()[0] == 480);
 }
 
-TEST_CASE("a target is the rows behind the window, or where the offset says") {
+TEST_CASE("a target is the rows after the window, or where the offset says") {
   const auto source = wick::windows(rows(20, 1), {1}, 4, 3);
   const auto first_of = [](const wick::memory_view& v) { return v.as<std::int32_t>()[0] / 10; };
   const auto ahead = source.target(2);
@@ -279,9 +279,9 @@ TEST_CASE("what gives no windows is refused, with the numbers found") {
   CHECK(message_of([] { return wick::windows(rows(0, 2), {2}, 1); }) ==
         "windows: the series has 0 rows, and a window takes 1; ask for shorter ones");
   CHECK(message_of([] { return wick::windows(rows(5, 3), {2}, 1); }) ==
-        "windows: 15 values are no whole rows of shape [2]; check both");
+        "windows: 15 values aren't whole rows of shape [2]; check both");
   CHECK(message_of([] { return wick::windows(rows(5, 3), {0}, 1); }) ==
-        "windows: 15 values are no whole rows of shape [0]; check both");
+        "windows: 15 values aren't whole rows of shape [0]; check both");
   CHECK(message_of([] { return wick::detail::window_source({}, 1, 1); }) ==
         "windows: there is no series; give it at least one");
 }
@@ -295,7 +295,7 @@ TEST_CASE("a target that does not fit is refused, with the numbers found") {
   CHECK(message_of([&] { return source.target(0); }) ==
         "windows: targets: a length of 0 rows was asked for; it is at least 1");
   CHECK(contains(message_of([&] { return source.target(4, {.offset = ~std::uint64_t{0} - 2}); }),
-                 "the target begins 18446744073709551613 rows behind the window's first"));
+                 "the target begins 18446744073709551613 rows after the window's first"));
   CHECK(message_of([&] { return source.target(std::vector<int>(9), 1); }) ==
         "windows: the series has 10 rows, and its targets 9; there must be one for each row");
 }

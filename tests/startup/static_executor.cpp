@@ -57,7 +57,7 @@ void start_many(std::atomic<int>& done) {
   for (int i = 0; i < each; ++i) static_cast<void>(wick_test::as_future(everywhere, hop(&everywhere, &done)));
 }
 
-/// Made behind the executor, so destroyed before it, when main has returned.
+/// Made after the executor, so destroyed before it, when main has returned.
 struct user {
   user() { start_many(before_main); }
   ~user() { start_many(at_exit); }

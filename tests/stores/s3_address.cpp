@@ -66,7 +66,7 @@ TEST_CASE("what is no address is an error that says why") {
                                    "b\xC3\xBC"
                                    "cket",
                                    "arn:aws:s3:::bucket", "a%62c", "[::1]"})
-    refused("s3://" + bucket + "/key", "is no name of a bucket");
+    refused("s3://" + bucket + "/key", "isn't a bucket name");
   refused("s3://bucket/" + std::string(1025, 'k'), "has 1025 bytes");
 }
 
@@ -122,5 +122,5 @@ TEST_CASE("an endpoint or region that makes no URL is an error that says why") {
        {"http://h/a b", "http://h/?x", "http://h/#", "http://h/\x7F", "http://h/\xC3\xA4"})
     refused(at(path), "has a character that no path");
   for (const char* const region : {"", "eu central", "EU-WEST-1", "a/b", "a.b", "a\nb"})
-    refused(at("", region), "is no region; set AWS_REGION");
+    refused(at("", region), "isn't a region; set AWS_REGION");
 }

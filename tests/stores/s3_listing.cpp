@@ -97,10 +97,10 @@ TEST_CASE("a list that can't be right is an error that names what was listed") {
     CAPTURE(message);
     CHECK(contains(message, "s3://bucket/train/: s3: the server's list of objects ", why));
   };
-  is("", "is no XML");
-  is("no", "is no XML");
+  is("", "isn't XML");
+  is("no", "isn't XML");
   is("<html><body>Welcome</body></html>", "is <html>, not <ListBucketResult>; see that the endpoint");
-  is("<ListBucketResult><Contents>", "is no XML");
+  is("<ListBucketResult><Contents>", "isn't XML");
   is(list_of(""), "has \"\" as IsTruncated");
   is(list_of("<IsTruncated>maybe</IsTruncated>"), "has \"maybe\" as IsTruncated");
   is(list_of("<IsTruncated>true</IsTruncated>"), "has no NextContinuationToken");
@@ -150,7 +150,7 @@ TEST_CASE("a deep or large list, and entities that would grow, are read or refus
   std::string nested, ends;
   for (std::size_t i = 0; i < deep; ++i) nested += "<a>";
   for (std::size_t i = 0; i < deep; ++i) ends += "</a>";
-  CHECK(contains(refused(nested), "is no XML"));
+  CHECK(contains(refused(nested), "isn't XML"));
   CHECK(contains(refused(nested + ends), "is <a>"));
   CHECK(parse_s3_page(list_of(nested + ends + entry("k") + last), url).objects.size() == 1);
   CHECK(parse_s3_error(nested).code.empty());

@@ -290,7 +290,7 @@ task<void> consume(batch_loader* from, live, const std::atomic<bool>* leave) {
 }
 
 /// Destroyed at any moment: before anything, in mid-epoch with samples that would wait for an hour, right
-/// behind a next_async that another thread was in, with a next_async made and never awaited.
+/// after a next_async that another thread was in, with a next_async made and never awaited.
 void left(world& w) {
   plan p = draw_plan(w, 2000);
   const auto n = w.random.below(40) + 1;

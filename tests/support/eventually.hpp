@@ -12,7 +12,7 @@ namespace wick_test {
 inline constexpr std::chrono::seconds patience{60};
 
 /// Looks again and again, giving way to others, until `holds()` does. False when it took longer than a test's
-/// patience: REQUIRE(eventually(…)), or the code behind it may wait without an end.
+/// patience: REQUIRE(eventually(…)), or the code after it may wait without an end.
 template <class Predicate>
 [[nodiscard]] bool eventually(Predicate holds, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {

@@ -41,7 +41,7 @@ struct png_parts {
 std::string zlib_stored(std::string_view raw);
 std::string make_png(const png_parts& parts);
 
-/// A JPEG's segment, put right behind its start-of-image marker.
+/// A JPEG's segment, put right after its start-of-image marker.
 std::string with_jpeg_segment(const std::string& jpeg, unsigned char marker, std::string_view payload);
 /// A JPEG whose frame header claims another size.
 std::string with_jpeg_size(std::string jpeg, int width, int height);

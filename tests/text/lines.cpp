@@ -355,7 +355,7 @@ TEST_CASE("an interruption is heard while a file is read") {
   CHECK(wick_test::gives_up([&] { return wick::lines(file); }));
 }
 
-TEST_CASE("a file that changes behind the index is an error of each of its samples") {
+TEST_CASE("a file that changes after the index is an error of each of its samples") {
   const temp_dir dir;
   const auto a = settled(dir.write("t/a.txt", "one\ntwo\n"));
   settled(dir.write("t/b.txt", "three\nfour\n"));

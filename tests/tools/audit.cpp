@@ -84,7 +84,7 @@ void write_lines(const std::string& file, const std::vector<std::string>& lines)
   std::ofstream out(file, std::ios::trunc);
   for (const std::string& l : lines) out << l << "\n";
 }
-/// The number behind a member's name becomes another one.
+/// The number after a member's name becomes another one.
 void change(std::string& line, const std::string& member, const std::string& to) {
   const std::size_t at = line.find("\"" + member + "\":");
   REQUIRE(at != std::string::npos);
@@ -447,7 +447,7 @@ TEST_CASE("what is no log, and where there can be none, is said") {
                  "none: can't be read"));
   CHECK(contains(message_of([&] { return wick::audit({dir.path().string()}).logs; }), "can't be read"));
   CHECK(contains(message_of([&] { return wick::audit({dir.write("text", "hello\n").string()}).logs; }),
-                 "text:1: this is no line of a delivery log"));
+                 "text:1: this isn't a line of a delivery log"));
   CHECK(contains(message_of([&] { return wick::audit({dir.write("empty", "").string()}).logs; }),
                  "the logs are empty"));
   CHECK(contains(message_of([&] {

@@ -99,7 +99,7 @@ TEST_CASE("what is not there, or is no state, is refused with its key") {
                    l.load_state(wick::read_state(loaded, "nothing"));
                    return 0;
                  }),
-                 "no state"));
+                 "aren't the state of a wick loader"));
 }
 
 TEST_CASE("files of their own are still written and read by path") {

@@ -77,7 +77,7 @@ at::Tensor read_later(const at::Tensor& t);
 /// The same, complete now. Not in the log.
 at::Tensor read(const at::Tensor& t);
 
-/// Holds a stream: what is put on it does not happen. Declare it behind what waits for the stream when it
+/// Holds a stream: what is put on it does not happen. Declare it after what waits for the stream when it
 /// goes.
 class gate {
  public:

@@ -1,4 +1,4 @@
-// normalize() behind transfer(): its kernels, constants and streams, on a device that the tests hold.
+// normalize() after transfer(): its kernels, constants and streams, on a device that the tests hold.
 #include <cstddef>
 #include <cstdint>
 #include <utility>

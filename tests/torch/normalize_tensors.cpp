@@ -72,7 +72,7 @@ constexpr wick::layout layouts[] = {wick::layout::channels_last, wick::layout::n
 
 }  // namespace
 
-TEST_CASE("behind batch() it is (x / 255 - mean) / std per channel, whatever the layout") {
+TEST_CASE("after batch() it is (x / 255 - mean) / std per channel, whatever the layout") {
   for (const wick::layout layout : layouts) {
     for (const int channels : {1, 3}) {
       for (const values& by : {of_three, of_one}) {
@@ -96,7 +96,7 @@ TEST_CASE("behind batch() it is (x / 255 - mean) / std per channel, whatever the
   }
 }
 
-TEST_CASE("before and behind batch() the same stage gives the same numbers") {
+TEST_CASE("before and after batch() the same stage gives the same numbers") {
   for (const wick::layout layout : layouts) {
     for (const values& by : {of_three, of_one}) {
       wick::loader before(pictures(10, 3) | stage_of(by) | wick::batch(4, {.layout = layout}));
@@ -151,7 +151,7 @@ TEST_CASE("floats are in [0, 1] already") {
   }
 }
 
-TEST_CASE("behind batch() it gives tensors of the type that is asked for") {
+TEST_CASE("after batch() it gives tensors of the type that is asked for") {
   for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) {
     wick::loader floats(pictures(8, 3) | wick::batch(4) | stage_of(of_three));
     wick::loader loader(pictures(8, 3) | wick::batch(4) |

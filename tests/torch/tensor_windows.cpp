@@ -107,7 +107,7 @@ TEST_CASE("windows of any strided view are those of the view made contiguous") {
   CHECK(strided > 70);
 }
 
-TEST_CASE("to forecast: the rows behind each window are its target, of the same series or of another") {
+TEST_CASE("to forecast: the rows after each window are its target, of the same series or of another") {
   const at::Tensor series = series_of(40, 3);
   wick::loader loader(wick::windows(series, 8, 2).target(4) | wick::shuffle() | wick::batch(5));
   std::size_t windows = 0;

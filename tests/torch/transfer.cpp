@@ -255,7 +255,7 @@ TEST_CASE("the stream that uses a batch waits for its copies, and not for those 
     }
     CHECK(fake::finish(user));
     CHECK(are_rows(data, target, first));
-    // There are batches behind this one, and their copies are still to come.
+    // There are batches after this one, and their copies are still to come.
     REQUIRE(wick_test::eventually([&] { return fake::work(side) > done; }));
     CHECK_FALSE(fake::idle(side));
   }
@@ -377,7 +377,7 @@ TEST_CASE(
   CHECK(memory.use_count() == 1);
 }
 
-TEST_CASE("when a stage behind transfer() fails, the copies that had begun are still waited for") {
+TEST_CASE("when a stage after transfer() fails, the copies that had begun are still waited for") {
   REQUIRE(fake::finish_all());
   const std::size_t before = fake::live_blocks();
   const auto memory = std::make_shared<watched_memory>();
@@ -416,7 +416,7 @@ TEST_CASE("a device that is broken does not end the program when the loader goes
   CHECK(are_rows(first, 0));
 }
 
-TEST_CASE("stages behind transfer() run on its stream, those before it and the loop on theirs") {
+TEST_CASE("stages after transfer() run on its stream, those before it and the loop on theirs") {
   struct seen {
     std::mutex mutex;
     std::set<c10::StreamId> before, behind;
@@ -441,7 +441,7 @@ TEST_CASE("stages behind transfer() run on its stream, those before it and the l
 }
 
 TEST_CASE(
-    "normalize() behind transfer() computes on the device, on the side stream, before the consumer's stream "
+    "normalize() after transfer() computes on the device, on the side stream, before the consumer's stream "
     "continues") {
   wick::loader loader(
       rows(60) | wick::batch(10) | wick::transfer(fake::device()) | wick::normalize(0.25, 2.0),
@@ -511,7 +511,7 @@ TEST_CASE("all tensors of a batch travel, whatever holds them") {
   REQUIRE(fake::finish_all());
 }
 
-TEST_CASE("a stage behind transfer() may put the tensors together in a new way") {
+TEST_CASE("a stage after transfer() may put the tensors together in a new way") {
   const at::Tensor constant = at::full({1}, 1, at::kLong).to(fake::device());
   struct example {  // torch::data::Example is such a class
     example(at::Tensor d, at::Tensor t) : data(std::move(d)), target(std::move(t)) {}
@@ -536,7 +536,7 @@ TEST_CASE("a stage behind transfer() may put the tensors together in a new way")
       CHECK(fake::count(what::used_on) >= 2);
     }
   }
-  SUBCASE("behind one that all batches share") {
+  SUBCASE("after one that all batches share") {
     wick::loader loader(rows(60) | wick::batch(10) | wick::transfer(fake::device()) |
                         [&](batch_type b) { return std::tuple(constant, b.data); });
     fake::forget_log();
@@ -723,5 +723,5 @@ TEST_CASE("samples on a device are refused, with what to write instead") {
   } | wick::batch(2));
   const std::string text = message_of([&] { return loader.next(); });
   CHECK(contains(text, "row-0: batch: a tensor on privateuseone:0 can't be batched",
-                 "transfer() behind batch()"));
+                 "transfer() after batch()"));
 }

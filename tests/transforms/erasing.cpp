@@ -102,7 +102,7 @@ TEST_CASE("a value for each channel, in either layout, and cut and mirrored with
   }
 }
 
-TEST_CASE("behind normalize and to_float the value is such a number, and noise is normal") {
+TEST_CASE("after normalize and to_float the value is such a number, and noise is normal") {
   const image p = flat(60, 50, 3, 255);
   for (const bool planar : {false, true}) {
     const auto got = numbers(
@@ -132,7 +132,7 @@ TEST_CASE("behind normalize and to_float the value is such a number, and noise i
   CHECK(std::fabs(squares / n - 1) < 10 / std::sqrt(n));
 }
 
-TEST_CASE("what is erased behind to_float is cut and mirrored with the picture, noise and all") {
+TEST_CASE("what is erased after to_float is cut and mirrored with the picture, noise and all") {
   const auto stage = wick::random_erasing({.p = 1, .noise = true});
   const image p = photo(30, 20);
   const auto got = numbers(after(stage, after(wick::to_float(), p), 3));
@@ -172,7 +172,7 @@ TEST_CASE("what means nothing is refused by name") {
                    q.resize(10, 10);
                    return 0;
                  }),
-                 "resize behind random_erasing"));
+                 "resize after random_erasing"));
   CHECK(contains(
       message_of([&] { return after(wick::random_erasing({.p = 1}), after(wick::to_float(), p)).pixels(); }),
       "random_erasing the last"));

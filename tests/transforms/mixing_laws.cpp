@@ -136,7 +136,7 @@ TEST_CASE("what orders and subsets give is mixed by the laws, too") {
   check_laws(two_kinds(photographs{} | wick::weighted(weights)));
 }
 
-TEST_CASE("with filter() before and behind, mixed pictures keep the laws") {
+TEST_CASE("with filter() before and after, mixed pictures keep the laws") {
   const auto before = [](const wick::sample<wick::lazy_image>& s) { return s.target != 2; };
   const auto behind = [](const wick::sample<wick::image, wick::soft_label>& s) {
     return s.target.shares[0] < 0.9f;

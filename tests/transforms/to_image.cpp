@@ -87,10 +87,10 @@ TEST_CASE("an array becomes the picture that it is, whichever axis its channels 
 
 TEST_CASE("what is no picture is refused with its shape or type") {
   CHECK(contains(refused({3, 8, 4}), "[3, 8, 4]", "first axis", "layout"));
-  CHECK(contains(refused({7}), "[7]", "no picture"));
+  CHECK(contains(refused({7}), "[7]", "isn't a picture"));
   CHECK(contains(refused({5, 6, 7}), "[5, 6, 7]", "1 to 4 channels"));
   CHECK(contains(refused({5, 6, 3}, dtype::uint8, {.layout = layout::nchw}), "[5, 6, 3]"));
-  CHECK(contains(refused({2, 2, 2, 3}), "no picture"));
+  CHECK(contains(refused({2, 2, 2, 3}), "isn't a picture"));
   CHECK(contains(refused({8, 8}, dtype::float32), "float32", "uint8"));
 }
 

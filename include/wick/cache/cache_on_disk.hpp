@@ -146,7 +146,7 @@ class cache_on_disk_stage {
           saved,
           "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, tensors, and vectors, "
           "optionals and structs of these; the item ('Came', in the lines beside this) is none. Write the "
-          "cache behind "
+          "cache after "
           "another stage, or give the type `void save(wick::cache_writer&) const`, `static T "
           "load(wick::cache_reader&)` and `static constexpr std::string_view saved_as`");
       return own && saved;

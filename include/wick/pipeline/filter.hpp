@@ -51,9 +51,10 @@ class filter_stage {
   template <class... A>
   bool says(A... with) {
     constexpr bool is_answer = requires(P& p) { static_cast<bool>(p(std::declval<A>()...)); };
-    static_assert(is_answer,
-                  "wick: filter() takes a predicate, and what this callable returns is no bool; return true "
-                  "for samples that are to be kept");
+    static_assert(
+        is_answer,
+        "wick: filter() takes a predicate, and what this callable returns isn't a bool; return true "
+        "for samples that are to be kept");
     return static_cast<bool>(keep_(with...));
   }
   std::string label_;

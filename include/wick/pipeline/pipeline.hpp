@@ -191,7 +191,7 @@ consteval fit check_fit() {
     static_assert(
         only_order_stages<Before...>,
         "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
-        "it came after a stage that works on samples; write it directly behind the source");
+        "it came after a stage that works on samples; write it directly after the source");
     return fit::no;
   } else if constexpr (stage_of<Stage, stage_kind::batching> && has_batching<Before...>) {
     static_assert(!has_batching<Before...>,
@@ -248,8 +248,9 @@ consteval fit check_fit() {
           "wick: this stage takes its item over and gives nothing back, so that the next stage gets nothing; "
           "return the item, or take it by reference");
       static_assert(can_be_called,
-                    "wick: what stands behind | is neither a stage nor can it be called; write a stage, or a "
-                    "callable that takes the item ('Came')");
+                    "wick: the right side of | is neither a stage nor callable; write a stage, or a callable "
+                    "that takes "
+                    "the item ('Came')");
       static_assert(
           takes_it,
           "wick: this stage does not take what the stage before it gives ('Stage' and 'Came' above); "

@@ -353,7 +353,7 @@ auto mix(mix_until until, weighted_source<Parts>... each) {
   static_assert((detail::can_be_mixed<Parts> && ...),
                 "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
                 "decode() and all else "
-                "that works on samples, and shard(), stand behind mix()");
+                "that works on samples, and shard(), come after mix()");
   using stage = detail::mix_stage<decltype(detail::part_of(each.part))...>;
   stage order({detail::part_of(each.part)...}, {each.weight...},
               detail::numbered<sizeof...(Parts)>({std::move(each.name)...}), until);

@@ -36,8 +36,8 @@ class matching_stage {
   static consteval bool check() {
     constexpr bool first = sizeof...(Before) == 0;
     static_assert(first,
-                  "wick: subset(predicate) asks the source for its samples, and came behind a stage that "
-                  "orders them; write it directly behind the source");
+                  "wick: subset(predicate) asks the source for its samples, and came after a stage that "
+                  "orders them; write it directly after the source");
     return first;
   }
   /// By the loader that takes the stage over.

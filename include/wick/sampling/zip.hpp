@@ -190,7 +190,7 @@ auto zip_of(Name&& name, Sources&&... sources) {
       ((source<std::remove_cvref_t<Sources>> || almost_source<std::remove_cvref_t<Sources>>)&&...);
   static_assert(are_sources,
                 "wick: zip() takes sources, and something else was found (see 'Sources'); order stages, "
-                "read() and all else stand behind it: zip(a, b) | shuffle() | read()");
+                "read() and all else come after it: zip(a, b) | shuffle() | read()");
   constexpr bool are_several = sizeof...(Sources) > 1;
   static_assert(are_several,
                 "wick: zip() joins two sources or more, and one was found; write the source alone");

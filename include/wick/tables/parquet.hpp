@@ -177,7 +177,7 @@ class parquet {
       detail::is_parquet_row<T>(),
       "wick: a row of parquet<T> is a number, bool, std::string, wick::bytes, std::vector<number>, "
       "std::array<number, N>, or a struct, std::tuple or wick::sample of 1 to 8 of these; write the "
-      "fields as those types, and what they are to become in a callable behind read()");
+      "fields as those types, and what they are to become in a callable after read()");
 
  public:
   /// \throws wick::error when a file can't be read or is no Parquet file, a column is missing, has a type

@@ -209,7 +209,7 @@ template <class Stream, class R>
 auto operator|(Stream&&, const R&) {
   constexpr bool is_cut = std::same_as<R, chunk_plan> || std::same_as<R, segmented_plan>;
   static_assert(is_cut,
-                "wick: tokens() is one long stream, not samples; write chunks(length) directly behind it");
+                "wick: tokens() is one long stream, not samples; write chunks(length) directly after it");
   return misfit_pipeline{};
 }
 

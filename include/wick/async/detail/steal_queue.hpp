@@ -47,7 +47,7 @@ class steal_queue {
     return pop_half(&item, 1) != 0 ? item : nullptr;
   }
   /// The oldest items, into `to`: half of what is there, rounded up, at most `most`. How many; what lies
-  /// behind them in `to` is lost.
+  /// after them in `to` is lost.
   std::size_t pop_half(T** to, std::size_t most) noexcept {
     // An old head does no harm: the exchange below fails then and brings the new one.
     std::uint64_t head = head_.load(std::memory_order_relaxed);

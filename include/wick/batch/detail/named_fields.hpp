@@ -66,7 +66,7 @@ consteval bool check_named() {
   } else {
     constexpr bool is_plain_struct = is_struct_of_columns<Named>();
     static_assert(is_plain_struct,
-                  "wick: batch<T>(n) fills the fields of T, and T is no plain struct of 1 to 8 fields (see "
+                  "wick: batch<T>(n) fills the fields of T, and T isn't a plain struct of 1 to 8 fields (see "
                   "'Named'); write struct T { torch::Tensor observation, reward; } (wick::array for "
                   "array_batch<T>(n)), without constructors");
     if constexpr (!is_plain_struct) {

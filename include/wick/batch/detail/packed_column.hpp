@@ -1,5 +1,5 @@
 /// \file
-/// Rows in which samples lie one behind the other. Where each lies was planned, so it is written once, into
+/// Rows in which samples follow one another. Where each lies was planned, so it is written once, into
 /// its place; what tells the samples of a row apart is made when all have ended.
 #pragma once
 
@@ -87,7 +87,7 @@ class packed_column : public fitting_column {
     if (value.size() != p.whole) {
       throw error(
           "it is " + std::to_string(value.size()) + " long, and " + std::to_string(p.whole) +
-          " was planned; lengths are those of the items that come to pack(), so measure them behind the same "
+          " was planned; lengths are those of the items that come to pack(), so measure them after the same "
           "stages");
     }
     std::byte* base = base_.load(std::memory_order_acquire);
@@ -169,7 +169,7 @@ class packed_columns {
     table_.length = how.row;
     fields_.begin(n, packed_order{how.order, how.pad, &table_}, pool, 1);
   }
-  /// Behind begin(): this rank's rows of the batch, and the most it has of any.
+  /// After begin(): this rank's rows of the batch, and the most it has of any.
   void arrange(std::size_t rows, std::size_t max_rows) noexcept {
     table_.rows = rows;
     table_.max_rows = max_rows;

@@ -20,7 +20,7 @@
 namespace wick::inline v0_1::detail {
 
 /// A folder has a subfolder for each set: a source with the stages before the cache, as a fingerprint. In it
-/// lie `index`, records of 64 bytes, and segments, bytes of samples behind each other. An index record is
+/// lie `index`, records of 64 bytes, and segments, bytes of samples one after the other. An index record is
 /// appended when the bytes that it names are written, under a lock of the file (flock), so a process that is
 /// killed leaves at most bytes that no record names. A record has a checksum of itself and of the sample:
 /// a sample that a power failure or a full disk has torn is not served.
@@ -133,7 +133,7 @@ class cached_file_reader final : public cache_reader {
   void fetch(std::byte* to, std::size_t size) override;
 
   int file_;
-  std::uint64_t offset_, rest_;  // of the bytes behind ready_
+  std::uint64_t offset_, rest_;  // of the bytes after ready_
   std::array<std::byte, 512> head_;
 };
 

@@ -82,7 +82,7 @@ inline void comes_to_cache(context& c, bool frozen, std::string_view cache) {
 /// What a cache's counters are spread by.
 inline std::size_t lane_of(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
 
-/// Whether a cache may stand behind these stages.
+/// Whether a cache may come after these stages.
 template <class... Before>
 consteval bool cache_fits() {
   constexpr bool single = !has_batching<Before...>;

@@ -231,7 +231,7 @@ void disk_cache::add(std::uint64_t index, std::uint64_t origin, std::span<const 
 }
 
 bool disk_cache::open_own_segment() {
-  // One that another process has left, behind the bytes that the index names; else a new one.
+  // One that another process has left, after the bytes that the index names; else a new one.
   const auto writable = [&](std::uint32_t number, int how) {
     file_handle file(
         ::open(cache_folder::segment_path(folder_, number).c_str(), O_RDWR | O_CLOEXEC | how, 0666));

@@ -182,7 +182,7 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   return plain;
 }
 
-/// \throws wick::error when there is no end-of-image marker. Bytes behind one are ignored:
+/// \throws wick::error when there is no end-of-image marker. Bytes after one are ignored:
 /// cameras append previews and movies.
 inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);

@@ -266,7 +266,7 @@ class jpeg_huffman {
   std::uint16_t steps_of(std::uint32_t look) const noexcept {
     unsigned used = 0, steps = 0;
     while (used < step_bits) {
-      const std::uint32_t rest = look << used & ((1u << step_bits) - 1);  // zeros behind what is left
+      const std::uint32_t rest = look << used & ((1u << step_bits) - 1);  // zeros after what is left
       const std::uint32_t e = look_[rest >> (step_bits - look_bits)];
       const bool whole = (e & whole_mask) != 0;
       const unsigned size = whole ? e >> 4 & 15 : e >> 24;

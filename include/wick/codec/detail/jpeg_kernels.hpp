@@ -10,13 +10,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// How many bytes a kernel may read in front of a row's first sample, and behind its last one. Behind a
+/// How many bytes a kernel may read in front of a row's first sample, and after its last one. After a
 /// widened row it may write as many.
 inline constexpr std::size_t jpeg_slack = 64;
 
 /// One set of loops. All sets give the same bytes, which are those of libjpeg-turbo's code for x86-64.
 struct jpeg_kernels {
-  /// Blocks of 64 coefficients in natural order, one behind the other, times the quantization table, to
+  /// Blocks of 64 coefficients in natural order, one after the other, times the quantization table, to
   /// samples: the blocks lie side by side in rows that are `stride` bytes apart.
   using inverse_dct = void (*)(const std::int16_t* blocks, std::size_t count, const std::int16_t* table,
                                std::uint8_t* out, std::size_t stride);

@@ -150,7 +150,7 @@ class jpeg_layout {
     in_scan_ = false;
     if (markers.restarts() < restarts_) {
       damaged(std::to_string(markers.restarts()) + " restart markers where " + std::to_string(restarts_) +
-              " should be, and stb_image can't continue behind the first that is missing");
+              " should be, and stb_image can't continue after the first that is missing");
     }
   }
 

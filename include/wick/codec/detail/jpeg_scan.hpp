@@ -76,7 +76,7 @@ class jpeg_scan {
       place.last_dc[c] = static_cast<std::uint16_t>(last_dc_[c]);
     return place;
   }
-  /// To where MCU number `mcu` begins. False when it is behind the data.
+  /// To where MCU number `mcu` begins. False when it is after the data.
   bool go_to(const jpeg_place& place, std::size_t mcu) noexcept {
     const std::size_t byte = place.bit / 8;
     if (byte > static_cast<std::size_t>(in_.end - start_)) return false;

@@ -14,12 +14,12 @@
 namespace wick::inline v0_1::detail {
 
 /// The MCUs of a scan, one after the other. It notes the places of some as it passes them: of the first in
-/// each row, of each eighth behind it, and the end. Those of an earlier walk may be given to it: then it only
+/// each row, of each eighth after it, and the end. Those of an earlier walk may be given to it: then it only
 /// counts unwanted MCUs in front of the last of them, and starts at the nearest one when a wanted MCU comes.
 ///
-/// Places are noted without a gap, from the start on, and behind MCUs that could be read: in front of the
+/// Places are noted without a gap, from the start on, and after MCUs that could be read: in front of the
 /// last one nothing is damaged. What it walks from one of them ends at the next, at the latest at the end of
-/// the row, and must arrive exactly there. So it never starts at the last one, nor at one behind which a
+/// the row, and must arrive exactly there. So it never starts at the last one, nor at one after which a
 /// restart marker comes before the next.
 class jpeg_walk {
  public:
@@ -90,7 +90,7 @@ class jpeg_walk {
   }
 
  private:
-  /// Whether an unwanted MCU is passed without a look at it: there is a place behind it, and the walk does
+  /// Whether an unwanted MCU is passed without a look at it: there is a place after it, and the walk does
   /// not stand between two.
   bool may_count() const noexcept {
     return asked_ < known_ && (walked_ != asked_ || walked_column_ % stride == 0);
@@ -98,7 +98,7 @@ class jpeg_walk {
   std::size_t mcu_at(std::size_t place) const noexcept {
     return place / each_row_ * columns_ + place % each_row_ * stride;
   }
-  /// Whether a restart marker comes before the next place. The walk is right again behind it, and would
+  /// Whether a restart marker comes before the next place. The walk is right again after it, and would
   /// arrive there from a wrong place, too.
   bool restarts_behind(std::size_t place) const noexcept {
     return interval_ != 0 && (mcu_at(place + 1) - 1) / interval_ > mcu_at(place) / interval_;

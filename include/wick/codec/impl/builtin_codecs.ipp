@@ -1,5 +1,5 @@
 /// \file
-/// The decoders that a program has without adding any. Included in exactly one file of a program, behind
+/// The decoders that a program has without adding any. Included in exactly one file of a program, after
 /// those that it names.
 #pragma once
 

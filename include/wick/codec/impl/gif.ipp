@@ -89,7 +89,7 @@ inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> enc
     } else if (code >= next) {
       throw_damaged_gif("code " + std::to_string(code) + " stands for nothing");
     }
-    // Written from its end on; what lies behind the frame is left out.
+    // Written from its end on; what follows the frame is left out.
     auto c = static_cast<std::size_t>(code);
     const std::size_t run = length[c];
     if (got < pixels) {

@@ -22,7 +22,7 @@ WICK_AVX512_INLINE __m512i four_of(const std::uint8_t* near, const std::uint8_t*
   return _mm512_add_epi16(_mm512_mullo_epi16(bytes_as_words(near), words(3)), bytes_as_words(far));
 }
 
-/// Which words of two registers are the one before each of the second's, and the one behind each of the
+/// Which words of two registers are the one before each of the second's, and the one after each of the
 /// first's.
 struct neighbors {
   std::array<std::int16_t, 32> before, behind;
@@ -79,7 +79,7 @@ WICK_AVX512_INLINE pixels pixels_of(__m512i level, __m512i cb, __m512i cr) noexc
 
 }  // namespace jpeg_avx512
 
-/// Writes up to jpeg_slack bytes behind the row.
+/// Writes up to jpeg_slack bytes after the row.
 WICK_AVX512 inline void widen_between_avx512(const std::uint8_t* near, const std::uint8_t* far,
                                              std::uint8_t* out, std::size_t n) {
   using namespace jpeg_avx512;

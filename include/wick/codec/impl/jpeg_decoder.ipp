@@ -314,7 +314,7 @@ class jpeg_decoder {
   jpeg_walk walk_;
   std::array<std::array<std::unique_ptr<jpeg_huffman>, 3>, 2> tables_;
   std::array<jpeg_scan::block, jpeg_scan::most_blocks> scan_blocks_{};
-  /// A block of the first MCU, and how far behind it is that of the next one.
+  /// A block of the first MCU, and how far after it is that of the next one.
   struct block_place {
     std::int16_t* at = nullptr;
     std::size_t apart = 0;

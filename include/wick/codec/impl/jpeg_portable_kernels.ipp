@@ -15,7 +15,7 @@ namespace wick::inline v0_1::detail {
 
 /// Cosines and their sums, times 8192.
 namespace dct {
-inline constexpr int bits = 13, more_bits = 2;  // more_bits: behind the point, between the two passes
+inline constexpr int bits = 13, more_bits = 2;  // more_bits: after the point, between the two passes
 inline constexpr int c0_298 = 2446, c0_390 = 3196, c0_541 = 4433, c0_765 = 6270, c0_899 = 7373, c1_175 = 9633,
                      c1_501 = 12299, c1_847 = 15137, c1_961 = 16069, c2_053 = 16819, c2_562 = 20995,
                      c3_072 = 25172;
@@ -186,7 +186,7 @@ inline void widen_between_portable(const std::uint8_t* near, const std::uint8_t*
   widen_between_from(0, near, far, out, n);
 }
 
-/// ITU-R BT.601 as JFIF has it, with 16 bits behind the point.
+/// ITU-R BT.601 as JFIF has it, with 16 bits after the point.
 inline void to_rgb_portable(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                             std::uint8_t* out, std::size_t n) {
   constexpr std::size_t lot = 32;

@@ -105,7 +105,7 @@ WICK_AVX2_INLINE void transpose(__m256i (&v)[8]) noexcept {
   }
 }
 
-/// Row r of two blocks, the second one `apart` coefficients behind the first.
+/// Row r of two blocks, the second one `apart` coefficients after the first.
 WICK_AVX2_INLINE __m256i row(const std::int16_t* block, std::size_t apart, int r) noexcept {
   const auto* const first = reinterpret_cast<const __m128i*>(block + 8 * r);
   const auto* const second = reinterpret_cast<const __m128i*>(block + apart + 8 * r);

@@ -1,6 +1,6 @@
 /// \file
 /// The second half of a JPEG's way through stb_image. stb_image decodes the components; how they are brought
-/// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included behind
+/// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included after
 /// stb_image's code, by stb_image.hpp alone.
 #pragma once
 

@@ -99,7 +99,7 @@ class fingerprint_recorder {
  public:
   static constexpr std::size_t max_kept = 64;
 
-  /// An epoch begins, or continues behind the batches that another loader has delivered.
+  /// An epoch begins, or continues after the batches that another loader has delivered.
   void begin(std::uint64_t epoch);
   void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
   /// The delivered samples of the epoch begun last.

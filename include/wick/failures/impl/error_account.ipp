@@ -221,7 +221,7 @@ std::vector<report::outcome> outcomes_since(const std::vector<error_count>& befo
 }
 
 void fingerprint_recorder::begin(std::uint64_t epoch) {
-  epochs_.reserve(max_kept);  // nothing is thrown behind it
+  epochs_.reserve(max_kept);  // nothing is thrown after it
   std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
   epochs_.push_back({epoch, {}});

@@ -92,7 +92,7 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
   const std::string head = quarantine_head(from.samples, from.data);
   std::string line;
   if (!std::getline(in, line)) throw error(who + (in.bad() ? "can't be read" : "is empty") + advice);
-  if (!line.starts_with("{\"wick_quarantine\":")) throw error(who + "is no quarantine list" + advice);
+  if (!line.starts_with("{\"wick_quarantine\":")) throw error(who + "isn't a quarantine list" + advice);
   check_end(1, line);
   if (!line.starts_with("{\"wick_quarantine\":1,")) {
     throw error(who + "has a format that this wick doesn't know; it was written by a newer one");

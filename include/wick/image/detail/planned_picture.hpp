@@ -114,7 +114,7 @@ class planned_picture {
   planned_picture clone() const;
   /// The memory that its bytes or pixels take.
   std::size_t kept_bytes() const noexcept;
-  /// Its pixels, for a cache on disk. \throws wick::error before carry_out(), and behind normalize
+  /// Its pixels, for a cache on disk. \throws wick::error before carry_out(), and after normalize
   void save(cache_writer& out) const;
   static planned_picture load(cache_reader& in);
   /// Other pixels in place of these, which come out in the same numbers.

@@ -33,7 +33,7 @@ std::vector<std::uint16_t> planned_picture::wide_levels() const {
 image planned_picture::materialize() && {
   if (type() != dtype::uint8) {
     throw error("a wick::image has 8 bits a channel, and the picture is " + std::string(to_string(type())) +
-                " by decode(), to_float() or normalize(), which goes with batch() alone; write these behind "
+                " by decode(), to_float() or normalize(), which goes with batch() alone; write these after "
                 "the last stage that takes a wick::image, and make a field of a struct a wick::lazy_image");
   }
   return std::move(*this).pixels();

@@ -70,7 +70,7 @@ void planned_picture::resize(int width, int height, interpolation filter) {
   }
   if (!erased_.empty()) {
     throw error(
-        "a resize behind random_erasing, which is behind normalize or to_float; erase after the resize");
+        "a resize after random_erasing, which is after normalize or to_float; erase after the resize");
   }
   if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
   if (compose_resize(plan_, width, height, filter)) return;
@@ -233,7 +233,7 @@ void planned_picture::refuse_wide(const char* what) const {
 void planned_picture::refuse_numbers(const char* what) const {
   refuse_wide(what);
   if (as_.indexes)
-    throw error(std::string(what) + " on numbers of classes, which are no levels; leave them out for masks");
+    throw error(std::string(what) + " on numbers of classes, which aren't levels; leave them out for masks");
 }
 
 void planned_picture::refuse_normalized(const char* what) const {
@@ -242,9 +242,8 @@ void planned_picture::refuse_normalized(const char* what) const {
                 " after normalize: the picture is float32 by then; make normalize the last picture stage");
   }
   if (!erased_.empty()) {
-    throw error(
-        std::string(what) +
-        " behind random_erasing, which is behind to_float; make random_erasing the last picture stage");
+    throw error(std::string(what) +
+                " after random_erasing, which is after to_float; make random_erasing the last picture stage");
   }
 }
 

@@ -30,7 +30,7 @@ inline void check(const polygons& of) {
   for (std::size_t i = 0; i < of.size(); ++i) {
     for (const auto& [x, y] : of.outlines[i]) {
       if (!std::isfinite(x) || !std::isfinite(y))
-        throw error("polygons: outline " + std::to_string(i) + " has a corner that is no number; give px");
+        throw error("polygons: outline " + std::to_string(i) + " has a corner that isn't a number; give px");
     }
   }
 }

@@ -10,8 +10,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
-/// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
+/// Extents in a file, one after the other. Of each the length is written down as a number of as many bytes
+/// as it needs (LEB128), and how far it follows the one before where that is not one byte, as a line
 /// break is. Where it lies is known of one in 32; at() walks from there.
 class file_extents {
  public:

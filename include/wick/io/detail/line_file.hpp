@@ -52,11 +52,11 @@ class line_file {
     bool held_ = false;
   };
 
-  /// The text before the next line: empty behind a whole line, and once a torn one is removed; else a line
+  /// The text before the next line: empty after a whole line, and once a torn one is removed; else a line
   /// end.
   std::string_view beginning(bool locked) noexcept;
 
-  /// Except when a process without the lock has written behind it.
+  /// Except when a process without the lock has written after it.
   void take_back(::off_t size, ::off_t written) noexcept;
 
   bool read(char* to, std::size_t size, ::off_t offset) const noexcept;

@@ -130,7 +130,7 @@ std::string shown_url(std::string_view url);
 /// server would get another name
 void require_encoded(std::string_view url, std::string_view who);
 
-/// Without what is behind "?" of a web server's, which may be a signature that changes.
+/// Without what is after "?" of a web server's, which may be a signature that changes.
 std::string_view without_query(std::string_view url) noexcept;
 
 /// Adds what is there, without the parameters of signatures, which change.

@@ -49,7 +49,7 @@ inline bool can_open() noexcept {
   return can;
 }
 
-/// How long what reaches to the end of a file of `size` bytes is. False: it would begin behind the end.
+/// How long what reaches to the end of a file of `size` bytes is. False: it would begin past the end.
 inline bool measure_to_end(const file_range& where, std::uint64_t size, std::uint64_t& length) noexcept {
   length = size - where.offset;
   return where.offset <= size;

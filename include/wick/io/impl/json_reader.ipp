@@ -34,7 +34,7 @@ bool json_reader::accept(char c) noexcept {
 }
 
 void json_reader::expect(char c) {
-  if (!accept(c)) throw error("it is no JSON");
+  if (!accept(c)) throw error("it isn't JSON");
 }
 
 std::string json_reader::string() {
@@ -105,7 +105,7 @@ void json_reader::skip(unsigned depth) {
   if (left_.starts_with('[')) return array([&] { skip(depth + 1); });
   if (left_.starts_with('"')) return static_cast<void>(string());
   const std::size_t end = left_.find_first_of(",]} \t\r\n");
-  if (end == 0 || end == std::string_view::npos) throw error("it is no JSON");
+  if (end == 0 || end == std::string_view::npos) throw error("it isn't JSON");
   left_.remove_prefix(end);
 }
 

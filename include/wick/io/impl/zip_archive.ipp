@@ -41,7 +41,7 @@ void zip_archive::damaged(const std::string& what) const {
 }
 
 std::string zip_archive::bytes(std::uint64_t offset, std::uint64_t size) const {
-  if (size > file_.stamp.size || offset > file_.stamp.size - size) damaged("refers to bytes behind its end");
+  if (size > file_.stamp.size || offset > file_.stamp.size - size) damaged("refers to bytes past its end");
   std::string out(static_cast<std::size_t>(size), '\0');
   const std::size_t got =
       read_up_to(file_.file.get(), reinterpret_cast<std::byte*>(out.data()), out.size(), offset);
@@ -60,7 +60,7 @@ void zip_archive::read_directory() {
         kind_of_file(bytes(0, std::min<std::uint64_t>(all, file_kind::looked_at)), certainty::likely);
     if (found && found.what.find("ZIP") == std::string_view::npos && found.what != "a NumPy archive (.npz)")
       throw source_error(path_, "npz", found.text());
-    damaged("is no ZIP archive: it has no end record");
+    damaged("isn't a ZIP archive: it has no end record");
   }
   std::uint64_t count = load_little_endian(tail, at + 10, 2), size = load_little_endian(tail, at + 12, 4),
                 offset = load_little_endian(tail, at + 16, 4);

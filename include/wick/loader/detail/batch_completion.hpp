@@ -17,7 +17,7 @@ namespace wick::inline v0_1::detail {
 /// The thread that ended a batch's last sample calls it; it publishes the batch in the end. Batches are
 /// finished in any order.
 ///
-/// Where no stage comes behind batch(), the consumer makes the output, in make(): one that a worker makes and
+/// Where no stage comes after batch(), the consumer makes the output, in make(): one that a worker makes and
 /// the consumer drops goes from processor to processor, its memory to another thread's allocator, for each
 /// batch.
 class batch_completion {

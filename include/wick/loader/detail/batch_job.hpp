@@ -62,7 +62,7 @@ struct alignas(64) batch_job {
   pipeline_run* of = nullptr;               // by which it is made
   std::size_t bytes = sizeof(batch_job);    // with what the pipeline adds
   std::atomic<bool> cancelled{false};
-  std::unique_ptr<activity_table> under_way;  // what suspends: samples by slot, behind them the batch itself
+  std::unique_ptr<activity_table> under_way;  // what suspends: samples by slot, after them the batch itself
   std::mutex mutex;                           // of what follows, until all samples have ended
   std::vector<failure> failures;
   std::vector<std::uint32_t> last_failures;  // by slot: in `failures`; empty as long as nothing has failed
@@ -121,7 +121,7 @@ struct alignas(64) batch_job {
     f.action = error_action::fail;
     note(std::move(f));
   }
-  /// A stage behind batch() failed, or what the loader does there.
+  /// A stage after batch() failed, or what the loader does there.
   void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
     failure f;
     f.slot = failure::whole_batch;

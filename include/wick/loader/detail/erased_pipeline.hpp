@@ -39,7 +39,7 @@ struct pipeline_facts {
   std::array<std::size_t, phase_count> phase_stages = {};  ///< which stage asks for what each phase does
   bool batched = false;
   bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may
-  bool ends_with_batch = false;                           ///< nothing comes behind batch()
+  bool ends_with_batch = false;                           ///< nothing comes after batch()
   bool filters = false;                                   ///< a stage leaves out samples
   bool packs = false;                                     ///< batches are of planned rows, filled or not
   bool feeds_device = false;                              ///< batches go to a device
@@ -165,7 +165,7 @@ class erased_pipeline {
   virtual std::uint64_t content(const batch_job& j, std::size_t slot) const = 0;
   /// Takes the gaps out.
   virtual void close(batch_job& j) const = 0;
-  /// Makes the batch, and sends it through the stages behind batch(), which don't suspend.
+  /// Makes the batch, and sends it through the stages after batch(), which don't suspend.
   virtual void finish(batch_job& j, context& c) = 0;
   /// The same where one may.
   virtual task<void> finish_async(batch_job* j, context* c) = 0;

@@ -42,7 +42,7 @@ struct wait_check {
 [[noreturn]] void refuse_empty_loader();
 
 /// For what the functions do see wick::loader_base, which calls them. What is in a batch is the typed
-/// loader's (loader_of), behind the three virtual functions.
+/// loader's (loader_of), after the three virtual functions.
 class loader_core {
  public:
   /// \param own  the loader's executor; null where options name another

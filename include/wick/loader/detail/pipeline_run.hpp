@@ -92,7 +92,7 @@ class pipeline_run {
   /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
   /// for `timed`.
   void count(stage_clock* of, std::size_t first, std::uint64_t samples, std::uint64_t timed) const noexcept;
-  /// A stage behind batch() has ended.
+  /// A stage after batch() has ended.
   void count_batch(std::size_t stage, std::uint64_t begun, const context& c, span_kind kind);
 
   // ---- failures ----

@@ -102,7 +102,7 @@ class report_recorder {
   static void add_counts(const period& p, const snapshot& now, std::uint64_t last, report_totals& to);
   /// Rows of one name get numbers. Failures are known by the name: they stand in the first of them.
   static std::vector<std::string> row_names(const std::vector<std::string>& names);
-  /// An iteration is a wait and the step behind it. What is left of a step behind a report is the next one's.
+  /// An iteration is a wait and the step after it. What is left of a step after a report is the next one's.
   void end_step() noexcept {
     if (probes_) end_probe();
     if (!std::exchange(in_step_, false)) return;

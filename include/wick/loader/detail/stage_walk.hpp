@@ -130,7 +130,7 @@ struct to_other {
   }
 };
 
-/// A batch behind all stages.
+/// A batch after all stages.
 template <class Path>
 struct to_value {
   using types = typename Path::types;
@@ -144,7 +144,7 @@ struct to_value {
       return std::remove_cvref_t<Batch>(std::move(batch));
     } else {
       static_assert(!traits_of<typename types::template stage_at<I>>.has_around,
-                    "wick: a batch stage that suspends can't be behind transfer(); write it before it, as a "
+                    "wick: a batch stage that suspends can't be after transfer(); write it before it, as a "
                     "stage of samples, or as a plain callable");
       const std::uint64_t begun = enter<I>(c);
       auto next = apply(path.template stage<I>(), std::move(batch), c);

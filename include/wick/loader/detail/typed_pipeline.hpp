@@ -474,7 +474,7 @@ class typed_pipeline<pipeline<Source, S...>> final
         return pass_batch<I + 1>(std::move(next), c, of);
       };
       auto& stage = std::get<I>(stages_);
-      // A stage that wraps those behind it (to set their stream) calls them itself.
+      // A stage that wraps those after it (to set their stream) calls them itself.
       if constexpr (traits_of<decltype(stage)>.has_around)
         return stage.around(std::move(batch), rest);
       else

@@ -137,7 +137,7 @@ void batch_completion::conclude(batch_job& j) noexcept {
   publish(j);
 }
 
-/// So that another thread sees which stage behind batch() it is in.
+/// So that another thread sees which stage after batch() it is in.
 void batch_completion::finish_marked(batch_job& j, context& c) {
   struct marked {
     run_mark& mark;

@@ -41,8 +41,9 @@ reported_failure tell_one(const failure& f, const batch_job& j, const run_settin
     e.text += "; it was drawn to go into " + e.into;
   }
   if (f.action == error_action::fail && f.drawn != 0) {
-    e.text += f.drawn == 1 ? "; the substitute drawn for this position failed, too"
-                           : "; all " + std::to_string(f.drawn) + " substitutes drawn for this position failed";
+    e.text += f.drawn == 1
+                  ? "; the substitute drawn for this position failed, too"
+                  : "; all " + std::to_string(f.drawn) + " substitutes drawn for this position failed";
   }
   out.stage = static_cast<std::size_t>(std::find(of.stage_names.begin(), of.stage_names.end(), e.stage) -
                                        of.stage_names.begin());

@@ -80,7 +80,8 @@ void run_settings::check() const {
     throw error("on_error: no stage of samples is called " + printable(wanted) + "; there are: " + known);
   }
   if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
-    throw error("quarantine: " + std::to_string(bad.size()) + (bad.size() == 1 ? " sample is" : " samples are") +
+    throw error("quarantine: " + std::to_string(bad.size()) +
+                (bad.size() == 1 ? " sample is" : " samples are") +
                 " quarantined, but on_error neither skips nor replaces samples; set loader_options::on_error "
                 "to on_error(on_error::skip) or on_error(on_error::replace)");
   }

@@ -13,7 +13,7 @@ enum class span_kind : std::uint8_t {
   work,       ///< of a sample in a stage, on the worker
   wait,       ///< of a sample in a stage, from its beginning there until it continued
   call,       ///< a call of a sample's stage on an I/O thread
-  batch,      ///< of a batch in a stage behind batch(), on the worker
+  batch,      ///< of a batch in a stage after batch(), on the worker
   batch_wait  ///< of a batch in such a stage that suspends
 };
 

@@ -42,7 +42,7 @@ void other_draws::leave_out() {
   throw error(
       std::to_string(most_left_out) +
       " samples were drawn to go into this one, and filter() left out all of them, or they were tried "
-      "and have failed; let it keep more, or write it behind join()");
+      "and have failed; let it keep more, or write it after join()");
 }
 
 void other_draws::failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage) {

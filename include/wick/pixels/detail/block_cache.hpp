@@ -9,7 +9,7 @@
 namespace wick::inline v0_1::detail {
 
 struct block_header {
-  std::size_t capacity;  // bytes behind the header
+  std::size_t capacity;  // bytes after the header
 };
 
 inline constexpr std::size_t block_header_bytes = 64;

@@ -40,7 +40,7 @@ struct pixel_op {
 
   /// Whether a pixel's result depends on that pixel, and on where it is, alone.
   bool pointwise() const noexcept;
-  /// Follows the picture that is cut or mirrored behind the operation.
+  /// Follows the picture that is cut or mirrored after the operation.
   void crop(const rect& part) noexcept {
     box.x -= part.x;
     box.y -= part.y;

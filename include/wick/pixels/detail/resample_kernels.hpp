@@ -10,12 +10,12 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly
+/// Weights are fixed-point numbers with this many bits after the point; those of one output sum to exactly
 /// 1, so a constant picture stays what it is.
 inline constexpr int weight_bits = 14;
 inline constexpr int weight_one = 1 << weight_bits;
 
-/// Between the two passes a value is a 16-bit number with this many bits behind the point, level 128 being 0:
+/// Between the two passes a value is a 16-bit number with this many bits after the point, level 128 being 0:
 /// bicubic's overshoot fits, and so does a product with its rounding in one instruction (pmulhrsw, sqrdmulh).
 inline constexpr int row_bits = 7;
 
@@ -23,7 +23,7 @@ inline constexpr int row_bits = 7;
 /// each; more of them are summed up in 32 bits and rounded once.
 inline constexpr int most_rounded_taps = 32;
 
-/// Values that a kernel may read behind the last pixel of a row, and bytes it may write behind the last quad.
+/// Values that a kernel may read after the last pixel of a row, and bytes it may write after the last quad.
 inline constexpr std::size_t kernel_slack = 64;
 
 /// How a row becomes narrower or wider. Output x is the sum over j < 2 * pairs of the source

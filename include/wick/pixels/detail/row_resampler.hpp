@@ -31,7 +31,7 @@ struct resample_scratch {
   std::vector<std::int32_t> pick_from;    // of column_table
   std::vector<std::int16_t> picks;        // of column_table
   std::vector<std::int16_t> row;          // between the passes
-  std::vector<std::uint8_t> quads;        // behind them
+  std::vector<std::uint8_t> quads;        // after them
   std::vector<const std::uint8_t*> taps;  // source rows of one output row
   std::vector<std::int32_t> needed_from;  // the first source row that an output row and those after it need
   std::vector<std::uint8_t> ring;         // source rows of a picture that is never whole in memory

@@ -115,7 +115,7 @@ inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& a
       rows[static_cast<std::size_t>(k)] = from <= y ? kept_row(from) : p.at(from);
     }
     std::uint16_t* const middle = line.data() + margin;
-    weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 bits behind the point
+    weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 bits after the point
     for (int x = 1; x <= reach_x; ++x) {
       for (std::size_t c = 0; c < channels; ++c) {
         const std::size_t away = static_cast<std::size_t>(x) * channels;

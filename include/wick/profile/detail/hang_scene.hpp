@@ -14,7 +14,7 @@
 namespace wick::inline v0_1::detail {
 
 struct hang_scene {
-  /// A sample; or a run of them of which one hangs; or the stages behind batch().
+  /// A sample; or a run of them of which one hangs; or the stages after batch().
   struct place {
     bool oldest = false;        ///< of the batch that is waited for; else of a later one
     std::uint64_t first = 0;    ///< position

@@ -40,7 +40,7 @@ struct load_model {
   double memory = 0;                      ///< bytes; 0: without bound
   double other_processors = 0;            ///< taken by the rest of the program, on average
   std::vector<stage> stages;              ///< up to and including batch()
-  double batch_work = 0, batch_held = 0;  ///< stages behind it, a batch
+  double batch_work = 0, batch_held = 0;  ///< stages after it, a batch
   double step_work = 0;                   ///< the training step, a batch: on a processor
   double step_held = 0;                   ///< the rest of it
   spread steps;
@@ -60,7 +60,7 @@ struct load_model {
 struct measured_load {
   load_model model;
   std::vector<std::string> names;   ///< of model.stages; "" for what is none of the user's
-  std::string batch_stage;          ///< the longest of those behind batch()
+  std::string batch_stage;          ///< the longest of those after batch()
   double samples_per_second = 0;    ///< 0: nothing was taken
   double error = 0;                 ///< of the times of stages, relative
   bool chooses_in_flight = true;    ///< from workers and I/O threads, as loader_options::in_flight says

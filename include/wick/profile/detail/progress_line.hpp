@@ -127,7 +127,7 @@ class progress_line {
   const std::optional<double> interval_;  // seconds
   bool shown_, terminal_;
   bool under_way_ = false;
-  bool drawn_ = false;  // the cursor stands behind the line
+  bool drawn_ = false;  // the cursor comes after the line
   tick_scale scale_;
   progress_schedule schedule_;
   progress_rates rates_;

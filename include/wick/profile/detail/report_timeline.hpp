@@ -21,7 +21,7 @@ class report_timeline {
   void iteration(std::uint64_t begun, std::uint64_t waited, std::uint64_t total) noexcept {
     if (total == 0) return;
     if (waited > total) waited = total;
-    if (now_.iterations != 0 && begun - now_.begin >= width_) close();  // behind a break
+    if (now_.iterations != 0 && begun - now_.begin >= width_) close();  // after a break
     if (now_.iterations == 0) now_.begin = begun;
     now_.end = begun + total;
     ++now_.iterations;

@@ -17,7 +17,7 @@ class run_mark {
  public:
   static constexpr std::uint64_t few = 32;  ///< as many are computed together
 
-  /// \param count  samples, fewer than 2^16; 0: the stages behind batch() run
+  /// \param count  samples, fewer than 2^16; 0: the stages after batch() run
   void begin(std::uint64_t sequence, std::uint64_t position, std::uint64_t count,
              std::uint64_t since) noexcept {
     since_.store(since, std::memory_order_relaxed);

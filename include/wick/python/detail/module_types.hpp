@@ -280,10 +280,10 @@ inline void add_loader_class(nanobind::module_& m) {
             out["wick"] = to_bytes(l.state());
             return out;
           },
-          "Where the training stands, behind the last batch that was taken: at most 4 KiB, for a checkpoint.")
+          "Where the training stands, after the last batch that was taken: at most 4 KiB, for a checkpoint.")
       .def("load_state_dict", &load_dict, arg("state_dict"),
            "Resumes there, on any number of workers and ranks with the same global batch: the next loop "
-           "begins with the batch behind it.")
+           "begins with the batch after it.")
       .def(
           "state", [](const python_loader& l) { return to_bytes(l.state()); },
           "The same as bytes: those of wick::loader::state() in C++.")

@@ -32,7 +32,7 @@ class python_range {
   python_range& operator=(const python_range&) = delete;
   virtual ~python_range() = default;
 
-  /// The next batch. \throws nanobind::stop_iteration behind the last, nanobind::python_error for Ctrl-C,
+  /// The next batch. \throws nanobind::stop_iteration after the last, nanobind::python_error for Ctrl-C,
   /// after which the same batch is the next
   virtual nanobind::object next() = 0;
   /// Batches.

@@ -175,7 +175,7 @@ class device_copies {
   }
 
  private:
-  /// A batch that the device reads, and the event behind that.
+  /// A batch that the device reads, and the event after that.
   struct under_way {
     nanobind::object from, done;
   };

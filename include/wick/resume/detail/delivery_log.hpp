@@ -18,7 +18,7 @@ namespace wick::inline v0_1::detail {
 inline constexpr std::string_view delivery_head = "{\"loader\":\"0x";
 
 /// Whose batches follow, and from which on: the first line of a loader, and the line before each batch that
-/// is not the one behind the last.
+/// is not the one after the last.
 struct delivery_start {
   std::uint64_t loader = 0;  ///< a random number: lines of several loaders may be in one file
   std::uint64_t rank = 0, world = 1;

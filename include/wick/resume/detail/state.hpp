@@ -55,7 +55,7 @@ struct loader_state {
   std::uint64_t epoch = 0;
   std::uint64_t batch = 0;
   std::uint64_t sample =
-      0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
+      0;  ///< without batch(): samples of the group after them that were handed over, on each rank
   std::uint64_t failures = 0;  ///< in the failure log of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
@@ -63,7 +63,7 @@ struct loader_state {
   std::uint64_t rounds = 0;    ///< how often loader.refresh() updated the data
   mix_weights weights = {};    ///< by loader.set_mix_weights()
 
-  /// From behind the last batch of an epoch.
+  /// From the end of an epoch's last batch.
   void begin_next_epoch() noexcept;
 
   /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond 40

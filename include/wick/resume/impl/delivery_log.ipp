@@ -110,7 +110,7 @@ void delivery_log::add(delivery_start whose, delivered_batch b) noexcept {
   whose.content = content_;
   const std::pair<std::uint64_t, std::uint64_t> place{b.epoch, b.batch};
   const bool begins = next_ != place || last_.data != whose.data || last_.source != whose.source;
-  next_.reset();  // behind a line that is lost there is a beginning
+  next_.reset();  // after a line that is lost there is a beginning
   if (begins) {
     whose.epoch = b.epoch;
     whose.batch = b.batch;

@@ -142,7 +142,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(detail::state_magic.substr(0, bytes.size())) || bytes.empty()) {
     throw error("load_state: these " + size +
-                " are no state of a wick loader, which begins with \"wick-st\"; is it the right file?");
+                " aren't the state of a wick loader, which begins with \"wick-st\"; is it the right file?");
   }
   if (bytes.size() < 16)
     throw error("load_state: the state was cut off after " + size + "; take an older one");

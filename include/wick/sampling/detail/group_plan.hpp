@@ -44,7 +44,7 @@ consteval std::size_t find_bucket() {
   }(std::make_index_sequence<Types::order_end>{});
 }
 
-/// Whether batches are of rows in which samples lie one behind the other.
+/// Whether batches are of rows in which samples follow one another.
 template <class Types>
 consteval bool finds_pack() {
   if constexpr (Types::batched)
@@ -90,7 +90,7 @@ consteval bool can_group() {
 template <class Types>
 inline constexpr bool packs_each_epoch = finds_pack<Types>() && !can_group<Types>();
 
-/// The index of a position behind the first N order stages, shuffle() left out.
+/// The index of a position after the first N order stages, shuffle() left out.
 template <std::size_t N, class Path>
 std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std::uint64_t p) {
   if constexpr (N == 0) {

@@ -1,5 +1,5 @@
 /// \file
-/// Samples of known lengths in groups: batches of like length, or rows in which several lie one behind the
+/// Samples of known lengths in groups: batches of like length, or rows in which several lie one after the
 /// other.
 #pragma once
 

@@ -87,7 +87,7 @@ std::uint64_t unequal_block_shuffle_stage::size(std::uint64_t n) const {
   if (n == begins_->back()) return n;
   throw error("block_shuffle: its " + std::to_string(begins_->size() - 1) + " blocks have " +
               std::to_string(begins_->back()) + " samples together, and " + std::to_string(n) +
-              " come to it; write it directly behind the source whose blocks these are");
+              " come to it; write it directly after the source whose blocks these are");
 }
 
 unequal_block_order unequal_block_shuffle_stage::prepare(std::uint64_t n, std::uint64_t seed,

@@ -16,7 +16,7 @@ namespace wick::inline v0_1::detail {
 /// The file, SHARD.wickidx: "wicktar1", then little-endian numbers of 8 bytes: size of the shard, seconds and
 /// nanoseconds of its last change, number of members; the members; last a checksum of all before it. A member
 /// is: how many bytes its name shares with that before it, how many others it has, and those; what it is; how
-/// far its data lie behind where those before begin; their length; and, of a KEY.cls, the data. Numbers in a
+/// far its data follow where those before begin; their length; and, of a KEY.cls, the data. Numbers in a
 /// member are in base 128, least digits first, as in DWARF's LEB128.
 class kept_tar_writer {
  public:

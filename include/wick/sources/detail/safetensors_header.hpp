@@ -16,7 +16,7 @@ class safetensors_header {
   struct tensor {
     std::string name, type;
     std::vector<std::int64_t> extents;
-    std::uint64_t begin = 0, end = 0;  ///< of its numbers, behind the header
+    std::uint64_t begin = 0, end = 0;  ///< of its numbers, after the header
   };
 
   /// \throws wick::error without a path

@@ -15,9 +15,10 @@ decode_raw_stage::decode_raw_stage(const shape& of, dtype type)
 
 raw_array decode_raw_stage::operator()(bytes data, context&) const {
   if (data.size() != format_->bytes) {
-    throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
-                std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
-                "; check the shape, the type and the bytes that were read" + or_another_kind(data.text()));
+    throw error(std::to_string(data.size()) + " bytes aren't an array " + to_string(format_->extents) +
+                " of " + std::string(to_string(format_->type)) + ", which has " +
+                std::to_string(format_->bytes) + "; check the shape, the type and the bytes that were read" +
+                or_another_kind(data.text()));
   }
   refuse_packed(data.text());
   return {std::move(data), format_};

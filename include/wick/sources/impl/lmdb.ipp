@@ -157,7 +157,7 @@ struct lmdb_records::index {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint32_t> lengths;
   std::vector<std::uint64_t> key_ends;
-  std::string keys;  // all, one behind the other
+  std::string keys;  // all, one after the other
 };
 
 lmdb_records::index::index(const std::string& at, const lmdb_options& options) : path(at) {

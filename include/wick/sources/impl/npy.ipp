@@ -39,7 +39,7 @@ struct npy_header {
     throw source_error(called, "npy",
                        "has a header that numpy does not write; the file is cut off or damaged");
   }
-  /// What stands behind `'name':`.
+  /// The text after `'name':`.
   static std::string_view entry(const std::string& called, std::string_view dict, std::string_view name) {
     const std::string quoted = "'" + std::string(name) + "':";
     const std::size_t at = dict.find(quoted);
@@ -67,8 +67,9 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
     const file_kind found = kind_of_file(file, certainty::likely);
     throw source_error(called, "npy",
                        file.empty() ? "is empty (0 bytes)"
-                       : found      ? found.text()
-                               : "is no .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
+                       : found
+                           ? found.text()
+                           : "isn't an .npy file (it begins with \"" + printable(file.substr(0, 6)) + "\")");
   }
   if (file.size() < 12) damaged(called);
   const auto byte = [&](std::size_t i) {

@@ -154,7 +154,7 @@ std::vector<bytes> opened_files::read(const std::vector<file_range>& ranges) con
     read_remote_now(remote, sum);
   } catch (const error& e) {
     const bool one = remote.front().where.remote == remote.back().where.remote;
-    throw source_error(shown_url(remote.front().where.path) + (one ? "" : " and those behind it"), who_,
+    throw source_error(shown_url(remote.front().where.path) + (one ? "" : " and those after it"), who_,
                        e.what());
   }
   for (std::size_t i = 0, r = 0; i < ranges.size(); ++i) {

@@ -20,8 +20,8 @@ row_files::row_files(const files& of, const form& rows, const char* who, const c
     // The last one may do without what lies between rows.
     const bool unpadded = size >= rows.header && rest == rows.bytes;
     if (rest != 0 && !unpadded) {
-      throw files_.fault(f, "has " + std::to_string(size) + " bytes, which are no whole rows of " +
-                                std::to_string(rows.stride) + " behind " + std::to_string(rows.header) +
+      throw files_.fault(f, "has " + std::to_string(size) + " bytes, which aren't whole rows of " +
+                                std::to_string(rows.stride) + " after " + std::to_string(rows.header) +
                                 "; check " + advice);
     }
     rows_.push_back((size - rows.header) / rows.stride + (unpadded ? 1 : 0));

@@ -62,9 +62,10 @@ array_rows rows_of_tensor(const std::string& path, const std::string& name) {
   };
   if (length > most || length > size - first) {
     const std::string other = is_other();
-    throw refuse(!other.empty()
-                     ? other
-                     : "is no safetensors file, or cut off: its first 8 bytes are no length of a header");
+    throw refuse(
+        !other.empty()
+            ? other
+            : "isn't a safetensors file, or is cut off: its first 8 bytes aren't the length of a header");
   }
 
   safetensors_header header = [&] {

@@ -62,7 +62,7 @@ bool tar_scan::next(tar_entry& out) {
     ended_ = false;
     if (first == none) first = at;
     const std::optional<std::uint64_t> size = header.size();
-    if (!size) fail(at, "has a size that is no number");
+    if (!size) fail(at, "has a size that isn't a number");
     switch (header.type()) {
       case 'x':
         read_pax(own, at, *size);
@@ -139,7 +139,7 @@ void tar_scan::check(const tar_header& header, std::uint64_t at) {
   if (ended_) {
     throw source_error(path_, "tar",
                        "has something at offset " + std::to_string(at) +
-                           ", behind the end of the archive, that is no header; cut it off, or write "
+                           ", past the end of the archive, that isn't a header; cut it off, or write "
                            "or download it again");
   }
   const std::optional<std::uint64_t> said = header.checksum();
@@ -219,7 +219,7 @@ void tar_scan::read_pax(extended& into, std::uint64_t header, std::uint64_t size
       std::uint64_t n = 0;
       const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), n);
       if (wrong != std::errc() || end != value.data() + value.size()) {
-        fail(header, "has a pax size that is no number (\"" + printable(value.substr(0, 32)) + "\")");
+        fail(header, "has a pax size that isn't a number (\"" + printable(value.substr(0, 32)) + "\")");
       }
       into.size = n;
     } else if (key.starts_with("GNU.sparse.")) {

@@ -123,7 +123,8 @@ class message_reader {
     return out;
   }
   [[noreturn]] static void damaged() {
-    throw error("the bytes are no tf.train.Example, or a damaged one; read them with a callable of your own");
+    throw error(
+        "the bytes aren't a tf.train.Example, or are a damaged one; read them with a callable of your own");
   }
 
   std::string_view left_;

@@ -15,7 +15,7 @@ series series::packed(std::shared_ptr<const void> owner, const void* data, std::
   shape strides;
   std::int64_t elements = row.count(), step = elements;
   if (elements < 1 || count % static_cast<std::size_t>(elements) != 0) {
-    throw error("windows: " + std::to_string(count) + " values are no whole rows of shape " + to_string(row) +
+    throw error("windows: " + std::to_string(count) + " values aren't whole rows of shape " + to_string(row) +
                 "; check both");
   }
   for (const std::int64_t e : row) strides.push_back(step /= e);
@@ -137,7 +137,7 @@ std::uint64_t targeted_windows::rows_needed(const series_runs& data, const serie
                                             std::uint64_t offset) {
   if (offset > ~std::uint64_t{0} - target.length()) {
     throw error("windows: the target begins " + std::to_string(offset) +
-                " rows behind the window's first; no series is as long");
+                " rows after the window's first; no series is as long");
   }
   return std::max(data.length(), offset + target.length());
 }

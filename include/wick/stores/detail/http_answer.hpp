@@ -19,7 +19,7 @@ struct http_answer {
 
   int status = 0;
   std::uint64_t first = unknown;   ///< of Content-Range: the first byte,
-  std::uint64_t end = unknown;     ///< the byte behind the last,
+  std::uint64_t end = unknown;     ///< the byte after the last,
   std::uint64_t size = unknown;    ///< and the object's size
   std::uint64_t length = unknown;  ///< Content-Length
   std::uint64_t version = 0;       ///< a hash of the ETag, else of the date; 0 where the answer has neither

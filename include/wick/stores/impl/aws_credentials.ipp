@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-/// Without a comment: at the beginning of a line, or behind a blank.
+/// Without a comment: at the beginning of a line, or after a blank.
 std::string_view without_comment(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if ((line[i] == '#' || line[i] == ';') && (i == 0 || blanks.find(line[i - 1]) != std::string_view::npos))
@@ -100,7 +100,7 @@ class aws_profile {
     } catch (const error& e) {
       throw source_error(path, "s3", e.what());
     }
-    if (text.size() > most) throw source_error(path, "s3", "has more than 1 MiB; it is no file of profiles");
+    if (text.size() > most) throw source_error(path, "s3", "has more than 1 MiB; it isn't a profile file");
     return text;
   }
   static bool is_section(std::string_view section, bool of_config, std::string_view name) {

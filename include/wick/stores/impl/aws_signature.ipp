@@ -53,7 +53,7 @@ std::string iso8601(std::time_t time) {
   std::tm utc = {};
   char text[32];
   if (::gmtime_r(&time, &utc) == nullptr || std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc) != 16)
-    throw error("s3: the clock is no time of a signature; set the system's clock");
+    throw error("s3: the system clock is out of range for signatures; set it");
   return text;
 }
 

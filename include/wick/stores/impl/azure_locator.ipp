@@ -107,7 +107,7 @@ object_page parse_azure_page(std::string_view xml, std::string_view url) {
   const pugi::xml_parse_result parsed = document.load_buffer(
       xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata_single, pugi::encoding_utf8);
   if (!parsed)
-    throw problem(std::string("is no XML (") + parsed.description() +
+    throw problem(std::string("isn't XML (") + parsed.description() +
                   "); see that the endpoint is Azure's Blob Storage");
   if (document.child("Error")) throw source_error(url, "az", parse_s3_error(xml).text());
   const pugi::xml_node list = document.child("EnumerationResults");

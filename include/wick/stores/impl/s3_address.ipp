@@ -41,7 +41,7 @@ s3_address parse_s3_address(std::string_view text) {
   constexpr std::string_view upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   if (!has_only(out.bucket, std::string(upper) + ".-_") || !has_only(out.bucket.substr(0, 1), upper) ||
       out.bucket.find("..") != std::string::npos)
-    throw refuse("\"" + printable(out.bucket) + "\" is no name of a bucket: letters, digits, and .-_ inside");
+    throw refuse("\"" + printable(out.bucket) + "\" isn't a bucket name: letters, digits, and .-_ inside");
   if (out.key.size() > 1024)
     throw refuse("its key has " + std::to_string(out.key.size()) + " bytes, and there are none above 1024");
   return out;
@@ -50,7 +50,7 @@ s3_address parse_s3_address(std::string_view text) {
 s3_url url_of(const s3_address& address, const aws_settings& settings, bool virtual_hosted) {
   const std::string& region = settings.region;
   if (region.empty() || !has_only(region, "-"))
-    throw error("s3: \"" + printable(region) + "\" is no region; set AWS_REGION, for example to us-east-1");
+    throw error("s3: \"" + printable(region) + "\" isn't a region; set AWS_REGION, for example to us-east-1");
   const bool is_aws = settings.endpoint.empty();
   const endpoint_url at(
       is_aws ? "https://s3." + region + ".amazonaws.com" + (region.starts_with("cn-") ? ".cn" : "")

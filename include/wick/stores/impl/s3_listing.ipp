@@ -51,7 +51,7 @@ class page_reader {
   page_reader(std::string_view xml, std::string_view url) : url_(url) {
     const pugi::xml_parse_result parsed = load_xml(document_, xml);
     if (!parsed)
-      throw problem(std::string("is no XML (") + parsed.description() + " at byte " +
+      throw problem(std::string("isn't XML (") + parsed.description() + " at byte " +
                     std::to_string(parsed.offset) + "); see that the endpoint is an S3 server");
     if (document_.child("Error")) throw source_error(url_, scheme_of(url_), error_of(document_).text());
     answer_ = document_.child("ListBucketResult");

@@ -100,7 +100,7 @@ class csv_text::row_finder {
     const std::string_view text = of_.text_;
     constexpr std::size_t step = 64;
     std::size_t at = at_;
-    while (at + step < end) {  // not to the end, for what is behind a quote is looked at, too
+    while (at + step < end) {  // not to the end, for what is after a quote is looked at, too
       const csv_marks here = Marks::of(text.data() + at, of_.separator_);
       if (here.others != 0 || open_) {
         refuse_nul(at, at + step);
@@ -179,7 +179,7 @@ class csv_text::row_finder {
     if (at == std::string_view::npos) return;
     throw source_error(path_, "csv",
                        "has a NUL at byte " + std::to_string(begin + at) +
-                           ", so it is no text in UTF-8; convert it (iconv -f UTF-16 -t UTF-8)");
+                           ", so it isn't UTF-8 text; convert it (iconv -f UTF-16 -t UTF-8)");
   }
 
   csv_text& of_;
@@ -285,7 +285,7 @@ std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) 
   for (std::size_t i = 0; i < raw.size(); ++i) {
     if (raw[i] == '"') {
       if (i + 1 >= raw.size() || raw[i + 1] != '"') {
-        scratch.append(raw.substr(i + 1));  // some writers put text behind the quote
+        scratch.append(raw.substr(i + 1));  // some writers put text after the quote
         break;
       }
       ++i;

@@ -51,7 +51,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
       };
     }
   };
-  /// The first row of a group that was decoded: where groups come in order, those behind it are begun.
+  /// The first row of a group that was decoded: where groups come in order, those after it are begun.
   void came_to(std::size_t number, context& c) {
     const bool follows = last.exchange(number, std::memory_order_relaxed) + 1 == number;
     const unsigned run = follows ? in_order.load(std::memory_order_relaxed) + 1 : 0;

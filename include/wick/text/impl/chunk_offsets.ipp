@@ -17,10 +17,10 @@ chunk_offsets::chunk_offsets(const std::vector<std::uint64_t>& begins, std::uint
     : plan_(plan) {
   for (std::size_t d = 0; d < begins.size(); ++d) {
     const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
-    if (end - begins[d] < 2) continue;  // no token has one behind it
+    if (end - begins[d] < 2) continue;  // no token has one after it
     documents_.push_back({size_, begins[d], end});
     const std::uint64_t pairs = end - begins[d] - 1;
-    // Up to the one that has the last pair; none begins behind it.
+    // Up to the one that has the last pair; none begins after it.
     const std::uint64_t to_the_last =
         pairs <= plan.length ? 1 : (pairs - plan.length + plan.stride - 1) / plan.stride + 1;
     size_ += std::min(to_the_last, (pairs + plan.stride - 1) / plan.stride);

@@ -22,7 +22,7 @@ token_store::token_store(const files& paths, token_format format, std::uint64_t 
     const std::uint64_t size = file.size();
     if (size < header || (size - header) % format.size != 0) {
       throw files_.fault(f, "has " + std::to_string(size) + " bytes, and tokens take " +
-                                std::to_string(format.size) + " each behind a header of " +
+                                std::to_string(format.size) + " each after a header of " +
                                 std::to_string(header) +
                                 "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
     }

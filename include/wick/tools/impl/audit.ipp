@@ -91,7 +91,7 @@ class auditor {
       else if (auto s = read_delivery_start(line))
         start(where, *s);
       else if (!std::string_view(line).starts_with(delivery_head) && !delivery_head.starts_with(line))
-        throw error(where + ": this is no line of a delivery log; give the files of delivery_log_file");
+        throw error(where + ": this isn't a line of a delivery log; give the files of delivery_log_file");
       // Else it is what a kill has left of a line. If lines are missing, the next one shows it.
     }
     if (in.bad()) throw error(printable(file) + ": can't be read to its end");

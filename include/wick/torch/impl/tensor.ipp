@@ -89,7 +89,7 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
   if (!t.device().is_cpu()) {
     throw error("a tensor on " + t.device().str() +
                 " can't be batched; keep samples on the CPU and write transfer() "
-                "behind batch()");
+                "after batch()");
   }
   const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
   if (plain.is_contiguous()) {

@@ -25,7 +25,7 @@ inline void require_warp(std::string_view stage, interpolation filter, const cen
   constexpr double furthest = 1e6;
   if (center && !(std::abs((*center)[0]) <= furthest && std::abs((*center)[1]) <= furthest)) {
     throw error(std::string(stage) +
-                ": the center is no point near a picture; give x and y in pixels, -1000000 to 1000000");
+                ": the center isn't a point near a picture; give x and y in pixels, -1000000 to 1000000");
   }
 }
 

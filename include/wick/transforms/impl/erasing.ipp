@@ -84,7 +84,7 @@ void random_erasing_stage::apply(lazy_image& picture, drawn what) const {
   for (std::size_t c = 0; c < values.size(); ++c) {
     if (!(values[c] >= 0 && values[c] <= 255)) {
       throw error("random_erasing: value " + std::to_string(values[c]) +
-                  " is no level of 8 bits, 0 to 255; give one, or write normalize or to_float before it");
+                  " isn't an 8-bit level, 0 to 255; give one, or write normalize or to_float before it");
     }
     op.levels[c] = static_cast<std::uint8_t>(values[c]);
   }

@@ -44,7 +44,7 @@ normalize_stage::normalize_stage(const channel_values& mean, const channel_value
       throw error(
           "normalize: mean " + std::to_string(by_.mean[i]) +
           "; means and deviations are for pixels in [0, 1]: divide those for levels of 0 to 255 by 255, "
-          "and normalize what is no picture in a stage of your own");
+          "and normalize what isn't a picture in a stage of your own");
     }
   }
 }

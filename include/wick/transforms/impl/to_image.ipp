@@ -33,7 +33,7 @@ picture_axes::picture_axes(const shape& extents, dtype type, const to_image_opti
   constexpr std::int64_t longest = 1 << 30;
   if (channels == 0 || extents[first] > longest || extents[first + 1] > longest) {
     throw error("an array " + to_string(extents) +
-                " is no picture: it has [H, W], [C, H, W] or [H, W, C], with 1 to 4 channels");
+                " isn't a picture: it has [H, W], [C, H, W] or [H, W, C], with 1 to 4 channels");
   }
   height = static_cast<int>(extents[first]);
   width = static_cast<int>(extents[first + 1]);
