@@ -48,6 +48,64 @@ struct asked_sample {
   disk_cache::entry where{};
 };
 
+/// What awaits I/O threads: classes, for the reason of blocking_call.
+template <class Item, class Source>
+struct disk_cache_read {
+  static task<std::optional<Item>> ask(disk_cache* cache, const Source* source, context* c,
+                                       std::size_t reserved) {
+    auto asking = c->run_blocking([cache, source, c, reserved] {
+      asked_sample out;
+      try {
+        c->set_origin(origin_of(source->at(c->index())));
+        out.found = cache->look(c->index(), c->origin(), out.where);
+      } catch (const std::exception&) {  // the source's: it throws again where the sample is made
+        return out;
+      }
+      if (out.found && c->try_reserve(still_to_reserve(out.where, reserved))) read(cache, c->index(), out);
+      return out;
+    });
+    asked_sample asked = co_await std::move(asking);
+    if (asked.found && !asked.all) {
+      auto room = c->reserve(still_to_reserve(asked.where, reserved));
+      co_await room;
+      auto reading = c->run_blocking([cache, c, &asked] { read(cache, c->index(), asked); });
+      co_await std::move(reading);
+    }
+    cache->count(asked.found, lane_of(*c));
+    std::optional<Item> out;
+    if (asked.found) {
+      cache_reader in(asked.all->span());
+      load(out.emplace(), in);
+    }
+    co_return out;
+  }
+
+ private:
+  static std::size_t still_to_reserve(const disk_cache::entry& where, std::size_t reserved) noexcept {
+    return static_cast<std::size_t>(where.length) -
+           std::min(reserved, static_cast<std::size_t>(where.length));
+  }
+  static void read(disk_cache* cache, std::uint64_t index, asked_sample& asked) {
+    asked.found = cache->read(index, asked.where, asked.all.emplace());
+  }
+};
+template <class Item>
+struct disk_cache_write {
+  static task<Item> keep(Item item, context* c, disk_cache* cache) {
+    // It waits for an I/O thread as it is kept, and as it is written.
+    auto room = c->reserve(2 * bytes_beside<false>(item));
+    co_await room;
+    settle(item);
+    if (cache == nullptr) co_return item;  // no loader: a test calls it
+    cache_writer out;
+    out.reserve(sizeof(Item) + bytes_beside(item) + 64);
+    save(item, out);
+    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), c->origin(), out.written()); });
+    co_await std::move(writing);
+    co_return item;
+  }
+};
+
 class cache_on_disk_stage {
  public:
   static constexpr stage_traits traits{.name = "cache_on_disk",
@@ -94,38 +152,13 @@ class cache_on_disk_stage {
   template <class Item, class Source>
   static task<std::optional<Item>> ask(const cache_on_disk_stage* self, const Source* source, context* c,
                                        std::size_t reserved) {
-    disk_cache* const cache = self->cache_.get();
-    auto asking = c->run_blocking([cache, source, c, reserved] {
-      asked_sample out;
-      try {
-        c->set_origin(origin_of(source->at(c->index())));
-        out.found = cache->look(c->index(), c->origin(), out.where);
-      } catch (const std::exception&) {  // the source's: it throws again where the sample is made
-        return out;
-      }
-      if (out.found && c->try_reserve(still_to_reserve(out.where, reserved))) read(cache, c->index(), out);
-      return out;
-    });
-    asked_sample asked = co_await std::move(asking);
-    if (asked.found && !asked.all) {
-      auto room = c->reserve(still_to_reserve(asked.where, reserved));
-      co_await room;
-      auto reading = c->run_blocking([cache, c, &asked] { read(cache, c->index(), asked); });
-      co_await std::move(reading);
-    }
-    cache->count(asked.found, lane_of(*c));
-    std::optional<Item> out;
-    if (asked.found) {
-      cache_reader in(asked.all->span());
-      load(out.emplace(), in);
-    }
-    co_return out;
+    return disk_cache_read<Item, Source>::ask(self->cache_.get(), source, c, reserved);
   }
   /// One that was not kept: it is from now on, where there is room.
   template <class Item>
   task<Item> operator()(Item item, context& c) const {
     comes_to_cache(c, options_.freeze_random, traits.name);
-    return keep(std::move(item), &c, cache_.get());
+    return disk_cache_write<Item>::keep(std::move(item), &c, cache_.get());
   }
 
   std::string note() const { return cache_ == nullptr ? std::string() : cache_->note(); }
@@ -154,28 +187,6 @@ class cache_on_disk_stage {
   }
 
  private:
-  static std::size_t still_to_reserve(const disk_cache::entry& where, std::size_t reserved) noexcept {
-    return static_cast<std::size_t>(where.length) -
-           std::min(reserved, static_cast<std::size_t>(where.length));
-  }
-  static void read(disk_cache* cache, std::uint64_t index, asked_sample& asked) {
-    asked.found = cache->read(index, asked.where, asked.all.emplace());
-  }
-  template <class Item>
-  static task<Item> keep(Item item, context* c, disk_cache* cache) {
-    // It waits for an I/O thread as it is kept, and as it is written.
-    auto room = c->reserve(2 * bytes_beside<false>(item));
-    co_await room;
-    settle(item);
-    if (cache == nullptr) co_return item;  // no loader: a test calls it
-    cache_writer out;
-    out.reserve(sizeof(Item) + bytes_beside(item) + 64);
-    save(item, out);
-    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), c->origin(), out.written()); });
-    co_await std::move(writing);
-    co_return item;
-  }
-
   std::string folder_;
   cache_on_disk_options options_;
   std::shared_ptr<disk_cache> cache_;

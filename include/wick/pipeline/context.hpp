@@ -21,6 +21,27 @@
 
 namespace wick::inline v0_1 {
 
+namespace detail {
+
+/// A class, since g++ warns about coroutines that are function templates of a type without linkage
+/// (-Wsubobject-linkage).
+template <class F>
+struct blocking_call {
+  using result = std::invoke_result_t<F&>;
+  static task<result> run(executor* on, F f) {
+    if (on == nullptr) co_return f();
+    auto call = on->io().run(*on, std::move(f));
+    if constexpr (std::is_void_v<result>) {
+      co_await call;
+    } else {
+      auto got = co_await call;
+      co_return got;
+    }
+  }
+};
+
+}  // namespace detail
+
 /// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
 /// Lives as long as the sample is on its way; a coroutine stage may keep the reference across its
 /// suspensions.
@@ -64,7 +85,7 @@ class context : public detail::sample_context {
   /// context that a test made by hand it is called at once.
   template <class F>
   task<std::invoke_result_t<F&>> run_blocking(F f) {
-    return run_elsewhere(executor_, std::move(f));
+    return detail::blocking_call<F>::run(executor_, std::move(f));
   }
 
   /// What reserve() gives; to be awaited, once.
@@ -102,19 +123,6 @@ class context : public detail::sample_context {
   std::optional<std::size_t> memory_limit() const noexcept {
     if (memory_ == nullptr) return std::nullopt;
     return memory_->limit();
-  }
-
- private:
-  template <class F>
-  static task<std::invoke_result_t<F&>> run_elsewhere(executor* on, F f) {
-    if (on == nullptr) co_return f();
-    auto call = on->io().run(*on, std::move(f));
-    if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
-      co_await call;
-    } else {
-      auto result = co_await call;
-      co_return result;
-    }
   }
 };
 

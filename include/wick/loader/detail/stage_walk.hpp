@@ -274,7 +274,7 @@ struct stage_walk {
   static void open_cache(Path& path) {
     fingerprint_hash before;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const auto add = [&](const auto& s) {
+      [[maybe_unused]] const auto add = [&](const auto& s) {
         before.add(std::string_view(stage_name(s)));
         if constexpr (traits_of<decltype(s)>.has_fingerprint) before.add(s.fingerprint());
       };
