@@ -1,8 +1,8 @@
 /// \file
-/// wick without Torch: the engine, the data flow, the sources and the pictures. Batches are wick::array.
+/// Includes wick without Torch: the engine, the data flow, sources, and pictures. Batches are wick::array.
 #pragma once
 
-// First: where the compiler says what does not fit behind what, it names each file on the way to it.
+// First, because the compiler names each file on the way to an error about stages that don't fit together.
 // clang-format off
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/sampling/order.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
+/// wick's version, in the only place that states it. CMake, the vcpkg port, and the single header read it
 /// from here.
 #pragma once
 
@@ -11,8 +11,8 @@ inline constexpr int version_major = 0;
 inline constexpr int version_minor = 1;
 inline constexpr int version_patch = 0;
 
-/// What is compiled once has this function for its own version. A program with headers of another one doesn't
-/// link: it asks for another function.
+/// The compiled part of wick has this function for its own version. A program with headers of another version
+/// doesn't link, because it needs another function.
 template <int Major, int Minor, int Patch>
 struct compiled {
   static void here() noexcept;

@@ -1,5 +1,5 @@
 /// \file
-/// wick feeds a torch: everything, for users.
+/// Includes all of wick, with LibTorch.
 #pragma once
 
 #include <wick/core.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// Permits that coroutines share: one that finds too few suspends, and no worker ever blocks.
+/// Permits that coroutines share: a coroutine that finds too few permits suspends, and no worker ever blocks.
 #pragma once
 
 #include <cstddef>
@@ -12,30 +12,31 @@
 namespace wick::inline v0_1 {
 
 /// A number of permits that coroutines share. First come, first served: requests for few permits don't
-/// overtake one for many, so no coroutine starves. A request for more than there ever are waits until it
-/// is cancelled, and those behind it with it. With one permit it is a mutex that may be held across a
-/// `co_await`, which a std::mutex must not: the coroutine may resume on another thread.
+/// overtake one for many, so no coroutine starves. A request for more permits than there ever are waits until
+/// it is cancelled, and so do the requests after it. With one permit it is a mutex that you may hold across a
+/// `co_await`. You must not do so with a std::mutex: the coroutine may resume on another thread.
 ///
-/// acquire, try_acquire, release: any thread. Writes before a permit is given back are visible to the
-/// coroutine that gets it. It must outlive its permits, and be destroyed when no coroutine waits. A coroutine
-/// that was served may destroy it though release, on another thread, has not returned yet.
+/// Any thread may call acquire, try_acquire, and release. Writes before a permit is given back are visible to
+/// the coroutine that gets it. The semaphore must outlive its permits, and be destroyed when no coroutine
+/// waits. A coroutine that has its permits may destroy it even if release, on another thread, hasn't returned
+/// yet.
 ///
 ///     wick::async_semaphore connections(8);
 ///     auto permit = co_await connections.acquire(c);   // c: the stage's context, or {executor, token}
 class async_semaphore {
  public:
-  /// So many are free at first.
+  /// At first, `count` permits are free.
   explicit async_semaphore(std::size_t count) noexcept : free_(count) {}
   async_semaphore(const async_semaphore&) = delete;
   async_semaphore& operator=(const async_semaphore&) = delete;
 
-  /// What acquire gives: gives its permits back when it dies, on any thread.
+  /// The result of acquire. Its destructor gives the permits back, on any thread.
   class [[nodiscard]] permits {
    public:
     permits() noexcept = default;
     permits(permits&& other) noexcept
         : of_(std::exchange(other.of_, nullptr)), count_(std::exchange(other.count_, 0)) {}
-    /// Gives back what this held, at once.
+    /// Gives back the permits that this held, at once.
     permits& operator=(permits&& other) noexcept {
       permits old(std::move(other));
       std::swap(of_, old.of_);
@@ -47,7 +48,7 @@ class async_semaphore {
     void reset() noexcept {
       if (of_ != nullptr) std::exchange(of_, nullptr)->release(std::exchange(count_, 0));
     }
-    /// Does not give the permits back: they are gone, or other code calls release.
+    /// Doesn't give the permits back: they are gone, or other code calls release.
     std::size_t forget() noexcept {
       of_ = nullptr;
       return std::exchange(count_, 0);
@@ -75,17 +76,17 @@ class async_semaphore {
     std::size_t wanted_;
   };
 
-  /// Suspends until `n` permits are free and earlier requests have theirs. \throws wick::cancelled
+  /// Suspends until `n` permits are free and all earlier requests are served. \throws wick::cancelled
   acquire_awaiter acquire(environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
 
-  /// At once or not at all. Never overtakes a waiting request.
+  /// Takes `n` permits at once, or none. Never overtakes a waiting request.
   permits try_acquire(std::size_t n = 1) noexcept {
     std::lock_guard lock(mutex_);
     if (!take(n)) return {};
     return {this, n};
   }
 
-  /// Adds permits, whether they came from here or are new, and wakes those whose turn it is.
+  /// Adds permits, returned or new, and wakes the coroutines whose turn it is.
   void release(std::size_t n = 1) noexcept {
     detail::woken ready;
     {
@@ -96,7 +97,7 @@ class async_semaphore {
     ready.wake_all();
   }
 
-  /// Free at this moment: a number that may be old when it is looked at.
+  /// The number of permits free at this moment; it may be stale by the time you look at it.
   std::size_t available() const noexcept {
     std::lock_guard lock(mutex_);
     return free_;
@@ -137,7 +138,7 @@ class async_semaphore {
       if (stage == acquire_awaiter::stages::arriving) return;
       line_.remove(a);
       ready.add(a);
-      serve_line(ready);  // it may have wanted more than those behind it
+      serve_line(ready);  // it may have wanted more than those after it
     }
     ready.wake_all();
   }

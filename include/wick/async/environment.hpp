@@ -1,5 +1,5 @@
 /// \file
-/// What every wait of the engine needs: where to continue afterwards, and what may call it off.
+/// The environment that every wait of the engine needs: where to continue, and the token that may cancel it.
 #pragma once
 
 #include <concepts>
@@ -13,12 +13,12 @@ namespace wick::inline v0_1 {
 class executor;
 
 /// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
-/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`,
-/// others write it out: `{ex}` or `{ex, stop}`. Copied for nothing. The
-/// executor, and what gives the token, must outlive the wait.
+/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage passes its `context&`, and
+/// other code writes it out: `{ex}` or `{ex, stop}`. Cheap to copy. The executor and the source of the token
+/// must outlive the wait.
 ///
-/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
-/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
+/// If a stop is requested, before the wait or during it, the wait throws wick::cancelled and takes nothing,
+/// even if it could have succeeded at once. A stop during the wait resumes it promptly, on the executor.
 class environment {
  public:
   environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}

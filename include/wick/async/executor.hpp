@@ -12,58 +12,58 @@
 
 namespace wick::inline v0_1 {
 
-/// How many threads an executor has, and which.
+/// Options of an executor: how many threads it has, and which.
 struct executor_options {
-  /// Threads that run jobs. Default: as many as processors are available.
+  /// Threads that run jobs. Default: as many as there are available processors.
   std::optional<std::size_t> workers = {};
-  /// For calls that block. Default: as many as give most calls a second, found while they run, up to 256. It
-  /// begins with twice the workers, at least 4, at most 32.
+  /// Threads for calls that block. Default: the number with the most calls per second, found at run time,
+  /// up to 256. It starts with twice the workers, at least 4 and at most 32.
   std::optional<std::size_t> io_threads = {};
   std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
-  std::string name = "wick";          ///< of the threads, as top shows them
-  std::vector<int> pin_to =
-      {};  ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
-  /// By how much the workers' priority is below that of the thread that makes the executor, as nice(1)
-  /// counts, from 0 to 19. On Linux.
+  std::string name = "wick";          ///< the threads' name, as top shows it
+  /// Worker i is bound to processor pin_to[i % size]. If empty, the system decides.
+  std::vector<int> pin_to = {};
+  /// How far the workers' priority is below that of the thread that makes the executor, as nice(1) counts, 0
+  /// to 19. On Linux.
   int nice = 0;
 };
 
-/// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its
-/// own; outside submissions and overflow go to a shared one, which every worker looks at between any two
-/// jobs, and now and then each looks into another's queue though its own is not empty. So a job waits for no
-/// other job to end, as long as one worker is free or comes round. Only jobs that workers post may stay
-/// queued for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
-/// workers come round now and then instead of being woken. A worker must not block: a job that waits suspends
-/// (see context::run_blocking, sleep_for).
+/// A pool of workers, the threads that run stages and other coroutines. Each worker has its own bounded FIFO
+/// queue. Outside submissions and overflow go to a shared queue, which every worker checks between any two
+/// jobs. Now and then, each worker also checks another worker's queue, even if its own isn't empty. So no job
+/// waits for another one to end, as long as a worker is free or checks the queues. Only jobs that workers
+/// post may stay queued for up to 0.8 ms more, after several bursts in a row that were too short to be
+/// shared: free workers then check the queues now and then instead of being woken. A worker must not block: a
+/// job that waits suspends (see context::run_blocking, sleep_for).
 ///
-/// schedule: any thread. Writes before it are visible to the coroutine that continues. One worker takes jobs
-/// from outside in their order, and its own in theirs as long as they fit in its queue; between the two, and
-/// between workers, there is no order.
+/// Any thread may call schedule. Writes before it are visible to the coroutine that continues. A worker takes
+/// jobs from outside in their order, and its own jobs in theirs as long as they fit in its queue. There is no
+/// order between the two, or between workers.
 ///
-/// The destructor runs the queued jobs, and the blocking calls that are under way. It wakes sleeping
-/// coroutines (sleep_for) with wick::cancelled; a blocking call that begins later is refused with an
-/// exception. Loaders that use the executor must be gone before. Not on a worker. It is neither copied nor
+/// The destructor runs the queued jobs and finishes the blocking calls that are under way. It wakes sleeping
+/// coroutines (sleep_for) with wick::cancelled, and refuses later blocking calls with an exception. Destroy
+/// the loaders that use the executor before it, and don't destroy it on a worker. It can't be copied or
 /// moved: workers point into it.
 ///
-/// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself
-/// (SIGSEGV, SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM
-/// or SIGCHLD is started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
+/// Signal handlers never run on its threads: these block all signals except those that a thread causes itself
+/// (SIGSEGV, SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that. If it must handle SIGTERM
+/// or SIGCHLD, start it with posix_spawn and POSIX_SPAWN_SETSIGMASK.
 ///
-/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end
-/// of the program. In a forked child its threads don't exist: there schedule() throws std::logic_error
-/// instead of waiting without an end, and the destructor leaves all as it is.
+/// A static executor is fine: its constructor needs no other globals, and it may be destroyed at the very end
+/// of the program. In a forked child its threads don't exist: there, schedule() throws std::logic_error
+/// instead of waiting without an end, and the destructor leaves everything as it is.
 class executor : public detail::worker_pool {
  public:
-  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument for 0 workers
-  /// or I/O threads, and when a worker can't be bound to the processor that pin_to names
+  /// \throws std::system_error if the system has no more threads; std::invalid_argument for 0 workers or I/O
+  /// threads, or if a worker can't be bound to the processor that pin_to names
   explicit executor(const executor_options& options = {}) : worker_pool(options) {}
   explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
 
-  /// How many there are; a training loop that helps is not among them.
+  /// The number of workers; a training loop that helps isn't one of them.
   std::size_t workers() const noexcept { return worker_pool::workers(); }
   /// `co_await ex.schedule();` continues on a worker.
   schedule_awaiter schedule() noexcept { return worker_pool::schedule(); }
-  /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
+  /// The processor time that each worker has used so far, in seconds; 0 if the system doesn't say.
   std::vector<double> worker_seconds() const { return worker_pool::worker_seconds(); }
 };
 

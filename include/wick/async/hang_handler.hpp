@@ -1,5 +1,5 @@
 /// \file
-/// The callable that gets the message that no batch comes.
+/// The callable that gets the message that no batch arrives.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace wick::inline v0_1 {
 
-/// Whatever can be called with a text, or nothing. A value; copies call the same.
+/// Holds any callable that takes a text, or nothing. A value; copies share the callable.
 class hang_handler {
  public:
   hang_handler() noexcept = default;

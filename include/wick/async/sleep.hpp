@@ -1,5 +1,5 @@
 /// \file
-/// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
+/// Sleeping without occupying a worker: pauses between retries, timeouts, polling.
 #pragma once
 
 #include <coroutine>
@@ -17,11 +17,11 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// What sleep_for and sleep_until give; to be awaited, once.
+/// The result of sleep_for and sleep_until; await it once.
 class [[nodiscard]] sleep_awaiter : job, timer {
  public:
   sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
-  /// Before it is awaited: it may be handed to when_all.
+  /// Move it only before it is awaited, for example into when_all.
   sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
   sleep_awaiter& operator=(sleep_awaiter&&) = delete;
 
@@ -72,17 +72,17 @@ class [[nodiscard]] sleep_awaiter : job, timer {
   std::optional<stop_callback<on_stop>> calling_off_;
 };
 
-/// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
-/// passed. `c` is the stage's context, or {executor, token}. \throws wick::cancelled promptly when a
-/// stop is requested, or the executor is being destroyed
+/// `co_await wick::sleep_until(t, c);` suspends until `t` and continues on the executor, or continues at once
+/// if `t` has passed. `c` is the stage's context, or {executor, token}. \throws wick::cancelled promptly when
+/// a stop is requested, or the executor is being destroyed
 inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
 
 }  // namespace detail
 
 /// `co_await wick::sleep_for(100ms, c);` suspends for that long and continues on the executor; no worker
-/// waits meanwhile. `c` is the stage's context, or {executor, token}. What is longer than a hundred years is
-/// a hundred years, less than nothing (and a duration that is not a number) is nothing. \throws
-/// wick::cancelled promptly when a stop is requested, or the executor is being destroyed
+/// waits meanwhile. `c` is the stage's context, or {executor, token}. Durations are clamped to [0, 100
+/// years]; NaN counts as 0. \throws wick::cancelled promptly when a stop is requested, or the executor is
+/// being destroyed
 template <class Rep, class Period>
 detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
   using seconds = std::chrono::duration<double>;

@@ -1,5 +1,5 @@
 /// \file
-/// Asking work to give up: a source for one request, tokens that look, callbacks that are called.
+/// Asking work to give up: a source makes one request, tokens show it, and callbacks run on it.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class stop_callback;
 struct stop_state {
   std::atomic<bool> requested{false};
   std::mutex mutex;
-  std::atomic<std::uint32_t> calls{0};  // that are over; a thread that waits for one sleeps on it
+  std::atomic<std::uint32_t> calls{0};  // finished ones; a thread that waits for one sleeps on it
   unsigned waiting = 0;
   stop_node* first = nullptr;
   stop_node* last = nullptr;
@@ -40,7 +40,7 @@ struct stop_state {
 
 }  // namespace detail
 
-/// Thrown by a wait that a stop_token calls off. A coroutine that catches it cleans up and ends soon.
+/// Thrown by a wait that a stop_token cancels. A coroutine that catches it cleans up and ends soon.
 class cancelled final : public std::exception {
  public:
   const char* what() const noexcept override { return "cancelled"; }
@@ -54,12 +54,12 @@ class stop_callback;
 
 }  // namespace detail
 
-/// Says whether work is asked to give up: context::stop() gives it. A pointer, copied for nothing. It must
+/// Says whether work is asked to give up: context::stop() returns it. A pointer, so cheap to copy. It must
 /// not outlive its source. A default token never stops.
 class stop_token {
  public:
   stop_token() noexcept = default;
-  /// Any thread.
+  /// Any thread may call it.
   bool stop_requested() const noexcept {
     return state_ != nullptr && state_->requested.load(std::memory_order_acquire);
   }
@@ -76,9 +76,9 @@ class stop_token {
 
 namespace detail {
 
-/// The source of the stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before
-/// it is, and every call of request_stop must have returned. Writes before the stop are visible to a thread
-/// that sees it.
+/// The source of a stop. Not movable: tokens and callbacks point into it. Before it is destroyed, all
+/// callbacks must be gone, and every call of request_stop must have returned. Writes before the stop are
+/// visible to a thread that sees it.
 class stop_source {
  public:
   stop_source() = default;
@@ -88,8 +88,8 @@ class stop_source {
   stop_token token() noexcept { return stop_token(&state_); }
   bool stop_requested() const noexcept { return state_.requested.load(std::memory_order_acquire); }
 
-  /// Sets the flag and runs the callbacks on this thread, in the order of their registration. Any thread;
-  /// only the first call does anything. Returns whether it was this one.
+  /// Sets the flag and runs the callbacks on this thread, in the order of their registration. Any thread may
+  /// call it; only the first call does anything. Returns whether this call was the first.
   bool request_stop() noexcept {
     std::unique_lock lock(state_.mutex);
     if (state_.requested.load(std::memory_order_relaxed)) return false;
@@ -114,10 +114,10 @@ class stop_source {
   detail::stop_state state_;
 };
 
-/// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is
-/// not running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw.
-/// It may destroy its own callback or others and make new ones; no lock is held while it runs. Any thread may
-/// make and destroy callbacks; each takes a mutex for a moment.
+/// Calls `f` once when a stop is requested, or at once if it already was. The destructor returns only when
+/// `f` isn't running (or is running on this very thread), so you may destroy the objects that `f` refers to
+/// right after. `f` must not throw. It may destroy its own callback or others and make new ones; no lock is
+/// held while it runs. Any thread may make and destroy callbacks; each takes a mutex for a moment.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:

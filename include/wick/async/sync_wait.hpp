@@ -32,9 +32,9 @@ detached sync_run(task<void> settling, sync_state<T>* state) {
 }  // namespace detail
 
 /// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its
-/// value or throws its exception. Then the task's writes are visible, and its frame is gone, parameters
-/// included. Any thread but a worker: it would block one. With a task that is never resumed the call never
-/// returns.
+/// value or throws its exception. By then the task's writes are visible, and its frame is gone, parameters
+/// included. Call it on any thread except a worker, which it would block. If the task is never resumed, the
+/// call never returns.
 template <class T>
 T sync_wait(task<T> t) {
   static_assert(!std::is_reference_v<T>,

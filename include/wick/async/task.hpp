@@ -23,14 +23,14 @@ class task;
 
 namespace detail {
 
-/// Owns tasks that no coroutine awaits: `ended` is called when one has ended, and then nothing of it is left.
+/// Owns tasks that no coroutine awaits: `ended` is called after a task has ended and nothing of it is left.
 struct task_owner {
   void (*ended)(task_owner*, std::exception_ptr) noexcept = nullptr;
 };
 
-/// A child that ends without having suspended tells its parent, which is right below it on the stack, by a
-/// plain word: such a call costs no atomic. Else they meet at one atomic: the second to arrive knows that the
-/// other is done, and continues.
+/// A child that ends without suspending notifies its parent, which is right below it on the stack, through a
+/// plain variable, so such a call costs no atomic. Otherwise they meet at one atomic: the second to arrive
+/// knows that the other is done, and continues.
 class task_promise_base : public pooled_frame {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -55,22 +55,22 @@ class task_promise_base : public pooled_frame {
   };
   final_awaiter final_suspend() noexcept { return {}; }
 
-  /// Runs this coroutine for a parent that is about to suspend; whether the parent must suspend indeed.
+  /// Runs this coroutine for a parent that is about to suspend. Returns whether the parent must suspend.
   bool start(resume_node& parent, std::coroutine_handle<> self) {
     parent_ = &parent;
     return run(self, [] {});
   }
 
  protected:
-  /// The end: whether the parent has left already. If not nothing of this frame may be touched any more.
+  /// Called at the end: whether the parent has already left. If not, don't touch this frame any more.
   bool meets_parent() noexcept {
     return state_.load(std::memory_order_acquire) == parent_left ||
            state_.exchange(done, std::memory_order_acq_rel) == parent_left;
   }
   void parent_has_left() noexcept { state_.store(parent_left, std::memory_order_relaxed); }
 
-  /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the
-  /// coroutine has ended; else `leave` was called, before the end reaches the parent or the owner.
+  /// Runs up to the first suspension, or soon on this thread if its stack is already deep. Returns false if
+  /// the coroutine has ended; otherwise `leave` was called, before the end reaches the parent or the owner.
   template <class F>
   bool run(std::coroutine_handle<> self, F&& leave) {
     self_.handle = self;
@@ -137,16 +137,16 @@ class task_promise<void> final : public task_promise_base, job {
     if (exception_) std::rethrow_exception(std::move(exception_));
   }
 
-  /// To be queued: it begins when the job is executed, and calls `owner` at its end. Keeps itself from now
-  /// on.
+  /// A job to queue: the task begins when the job is executed, and calls `owner` at its end. It owns itself
+  /// from now on.
   job* queued(task_owner& owner) noexcept {
     owner_ = &owner;
     parent_has_left();  // queueing publishes it
     execute = [](job* j) noexcept { resume(handle_of(static_cast<task_promise*>(j))); };
     return this;
   }
-  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was
-  /// called, it keeps itself from now on, and it calls `owner` at its end.
+  /// Begins here; see run(). Returns false if it has ended: call take_exception(), and drop it. If it returns
+  /// true, `leave` was called; the task owns itself from now on, and calls `owner` at its end.
   template <class F>
   bool begin(task_owner& owner, F&& leave) {
     owner_ = &owner;
@@ -163,7 +163,7 @@ class task_promise<void> final : public task_promise_base, job {
     task_owner* const owner = owner_;
     if (!meets_parent()) return;
     std::exception_ptr thrown = std::move(exception_);
-    self.destroy();  // and the parameters with it, which may refer to what the owner is about to drop
+    self.destroy();  // with its parameters, which may refer to objects that the owner is about to drop
     owner->ended(owner, std::move(thrown));
   }
 
@@ -174,14 +174,14 @@ class task_promise<void> final : public task_promise_base, job {
 }  // namespace detail
 
 /// A lazy coroutine: it starts when it is awaited. Await it once: `auto x = co_await std::move(t);`, in a
-/// statement of its own. Parameters of the coroutine go by value; a lambda coroutine has no captures (its
-/// frame outlives them). Awaiting a task that does not suspend costs a call; a chain of any length takes a
-/// bounded stack. Dropping a task that was not started drops its frame with the parameters in it; one that
-/// was started is always awaited to its end. A default or moved-from task is empty and must not be awaited.
+/// separate statement. Pass the coroutine's parameters by value, and give a lambda coroutine no captures (its
+/// frame outlives them). Awaiting a task that doesn't suspend costs a call; a chain of any length takes a
+/// bounded stack. Dropping a task that hasn't started drops its frame with the parameters in it. A task that
+/// has started is always awaited to its end. A default or moved-from task is empty and must not be awaited.
 ///
-/// It belongs to one thread at a time, not always the same: what a child wrote is visible to its parent,
-/// wherever each of them was resumed. The locals of a child are gone when it ends, its parameters and its
-/// result when the task object is.
+/// A task belongs to one thread at a time, not always the same one: a child's writes are visible to its
+/// parent, wherever each of them was resumed. A child's locals are gone when it ends; its parameters and its
+/// result are gone when the task object is.
 template <class T>
 class [[nodiscard]] task {
  public:
@@ -190,7 +190,7 @@ class [[nodiscard]] task {
 
   task() noexcept = default;
   task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  /// Drops what this held, at once.
+  /// Drops the task that this held, at once.
   task& operator=(task&& other) noexcept {
     task old(std::move(other));
     std::swap(handle_, old.handle_);
@@ -220,7 +220,7 @@ class [[nodiscard]] task {
 
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
-  /// For an owner of tasks that no coroutine awaits: the promise, which keeps its frame from now on.
+  /// For an owner of tasks that no coroutine awaits: returns the promise, which owns its frame from now on.
   promise_type& release() noexcept { return std::exchange(handle_, nullptr).promise(); }
 
  private:

@@ -1,5 +1,6 @@
 /// \file
-/// Several things at once, and all of their results: reading the members of a record, asking three servers.
+/// Awaiting several things at once for all of their results: reading the members of a record, asking three
+/// servers.
 #pragma once
 
 #include <atomic>
@@ -23,14 +24,14 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// Starts several awaitables at once, and resumes the waiting coroutine when the last has ended. Lies in its
-/// frame. The last to end resumes it, and touches nothing of this then.
+/// Starts several awaitables at once, and resumes the waiting coroutine when the last has ended. It is in
+/// that coroutine's frame. The last to end resumes the coroutine, and touches nothing of this afterwards.
 class siblings {
  public:
   explicit siblings(std::size_t count) : nodes_(count) {}
   siblings(const siblings&) = delete;
   siblings& operator=(const siblings&) = delete;
-  /// Those that were not started (an allocation failed) are dropped.
+  /// Drops the awaitables that weren't started (an allocation failed).
   ~siblings() {
     for (std::size_t i = 0; i < added_; ++i) {
       if (nodes_[i].handle) nodes_[i].handle.destroy();
@@ -87,7 +88,7 @@ class siblings {
     if (self->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) resume_nested(self->parent_);
   }
 
-  /// The first exception is kept.
+  /// Keeps the first exception.
   void fail(std::exception_ptr e) noexcept {
     if (!failed_.exchange(true, std::memory_order_acq_rel)) exception_ = std::move(e);
   }
@@ -100,7 +101,7 @@ class siblings {
   std::exception_ptr exception_;
 };
 
-/// Puts what a sibling gave where it belongs.
+/// Stores a sibling's result.
 template <class T>
 struct keep {
   std::optional<T>* to;
@@ -142,20 +143,20 @@ task<vector_of<T>> all_of(std::vector<task<T>> tasks) {
 
 }  // namespace detail
 
-/// Awaits several things at once: `auto both = co_await when_all(f(x), g(y));` gives a std::tuple of what
-/// they gave, std::monostate for void, values for references. Take it apart in a statement of its own: `auto&
-/// [a, b] = both;`.
+/// Awaits several things at once: `auto both = co_await when_all(f(x), g(y));` gives a std::tuple of their
+/// results, with std::monostate for void, and values for references. Take it apart in a separate statement:
+/// `auto& [a, b] = both;`.
 ///
-/// Each awaitable is started here, one after the other, up to its first suspension. The caller continues
-/// where the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the
-/// first is thrown then. Writes of the awaited are visible to the caller.
+/// Starts each awaitable here, one after the other, up to its first suspension. The caller continues where
+/// the last one ended, after all have ended and are gone, even if some throw. Of several exceptions, the
+/// first is thrown then. The awaitables' writes are visible to the caller.
 template <detail::awaitable... A>
 task<std::tuple<detail::awaited_t<A>...>> when_all(A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), std::move(awaitables)...);
 }
 
-/// As many as there are at run time: a std::vector of the results in the order of the tasks; nothing for
-/// task<void>.
+/// The same for a number of tasks known at run time: gives a std::vector of the results in the order of the
+/// tasks, or nothing for task<void>.
 template <class T>
 task<detail::vector_of<T>> when_all(std::vector<task<T>> tasks) {
   return detail::all_of(std::move(tasks));
@@ -163,7 +164,7 @@ task<detail::vector_of<T>> when_all(std::vector<task<T>> tasks) {
 
 namespace detail {
 
-/// `t`, from its beginning on a worker of `ex`; it must outlive the task.
+/// Runs `t` from its beginning on a worker of `ex`, which must outlive the task.
 template <class T>
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the lambda is the coroutine
 task<T> starts_on(executor& ex, task<T> t) {

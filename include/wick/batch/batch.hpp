@@ -1,5 +1,5 @@
 /// \file
-/// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
+/// batch(n): from samples to batches. Position p of the epoch goes into slot p mod n of batch p / n.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ namespace wick::inline v0_1 {
 
 /// Options of batch().
 struct batch_options {
-  /// Leave out the last batch of an epoch when it is not full.
+  /// Leave out the last batch of an epoch when it isn't full.
   bool drop_last = false;
-  /// How pictures lie in memory: contiguous as [N, C, H, W], or channels_last, which many convolutions like
-  /// best.
+  /// The memory layout of pictures: contiguous as [N, C, H, W], or channels_last, which suits many
+  /// convolutions best.
   wick::layout layout = wick::layout::nchw;
-  /// Fill the last batch of an epoch from the epoch's beginning. Each such sample stands at a position of its
-  /// own, so that its random numbers are others. Without this and drop_last the last batch is short. All
-  /// ranks have the same number of batches in any case, and with this of samples where the ranks share a
-  /// batch evenly.
+  /// Fill the last batch of an epoch from the epoch's beginning. Each such sample has a position of its own,
+  /// and so different random numbers. Without this or drop_last, the last batch is short. All ranks always
+  /// have the same number of batches. With this, they also have the same number of samples if the ranks share
+  /// a batch evenly.
   bool pad_last = false;
 };
 
@@ -53,13 +53,13 @@ struct array_output;
 
 }  // namespace detail
 
-/// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this
-/// value and goes back to the loader's pool with the last of them.
+/// A column of a batch without Torch: numbers of one type. All copies of this value share its memory, which
+/// returns to the loader's pool with the last of them.
 class array {
  public:
   array() noexcept = default;
 
-  /// [N, …]; pictures as the batch's layout says.
+  /// [N, …]; pictures have the batch's layout.
   const shape& extents() const noexcept { return extents_; }
   /// In elements.
   const shape& strides() const noexcept { return strides_; }
@@ -68,7 +68,7 @@ class array {
   std::size_t bytes() const noexcept {
     return static_cast<std::size_t>(extents_.count()) * detail::size_of(type_);
   }
-  /// The elements as T. \throws wick::error when they are something else
+  /// The elements as T. \throws wick::error when they have another type
   template <class T>
   T* as() const {
     if (detail::dtype_of<T>() != type_) {
@@ -105,7 +105,7 @@ struct array_output {
 static_assert(column<column_of<float, array_output>, float>);
 static_assert(column<column_of<std::tuple<float, int>, array_output>, std::tuple<float, int>>);
 
-/// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
+/// Makes batches with columns that Output makes. Unless Named is void, they become its fields.
 template <class Output, class Named = void>
 class batch_stage {
  public:
@@ -165,17 +165,17 @@ class batch_stage {
 
 }  // namespace detail
 
-/// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field
-/// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
+/// Batches of `size` samples as arrays, without Torch: sample<array, array> for sample<picture, label>, and
+/// field by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks.
 /// \throws wick::error when size is 0
 inline detail::batch_stage<detail::array_output> array_batch(std::size_t size, batch_options options = {}) {
   return {size, options};
 }
 
 /// The same as a struct of yours: `struct steps { wick::array observation, reward; };` and
-/// `array_batch<steps>(64)`. The sample's fields are put into those of `Named` by their order; where a field
-/// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
-/// they are called can't be.
+/// `array_batch<steps>(64)`. The sample's fields go into those of `Named` in their order; a field that has
+/// fields itself counts as those. The compiler checks the number and the types of the fields, but can't check
+/// their names.
 template <class Named>
 detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size, batch_options options = {}) {
   return {size, options};
@@ -183,7 +183,7 @@ detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size, b
 
 namespace detail {
 
-/// Decodes what is in the fields of a struct, in vectors and optionals, whose types stay.
+/// Decodes the pictures in the fields of a struct, in vectors, and in optionals. Their types stay the same.
 template <class T>
 void carry_out_fields(T& value) {
   if constexpr (requires { value.carry_out(); })
@@ -192,7 +192,7 @@ void carry_out_fields(T& value) {
     for_each_inside(value, [](auto& inner) { carry_out_fields(inner); });
 }
 
-/// A column of objects that are made before they are put: no undecoded picture leaves a batch.
+/// A column of objects that are materialized before they are put, so no undecoded picture leaves a batch.
 template <class Item>
 class group_column : public object_column<materialized_t<Item>> {
  public:
@@ -203,7 +203,7 @@ class group_column : public object_column<materialized_t<Item>> {
   }
 };
 
-/// Makes a std::vector of the samples as they are.
+/// Makes a std::vector of the unchanged samples.
 class group_stage {
  public:
   static constexpr stage_traits traits{.name = "group",
@@ -211,7 +211,7 @@ class group_stage {
                                        .has_fingerprint = true,
                                        .has_check = true,
                                        .keeps_objects = true};
-  /// They stay objects, each in memory of its own: there are no blocks.
+  /// The samples stay objects, each in memory of its own: there are no blocks.
   group_stage(std::size_t size, batch_options options)
       : size_(size), options_(detail::checked("group", size, options)) {}
   std::size_t size() const noexcept { return size_; }
@@ -235,7 +235,7 @@ class group_stage {
 
 }  // namespace detail
 
-/// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
+/// Groups of `size` samples, each group a std::vector: for samples without a fixed shape.
 /// \throws wick::error when size is 0
 inline detail::group_stage group(std::size_t size, batch_options options = {}) { return {size, options}; }
 

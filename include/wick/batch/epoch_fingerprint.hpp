@@ -1,5 +1,5 @@
 /// \file
-/// The delivered samples of an epoch, as a number: to compare runs, machines and ranks.
+/// The delivered samples of an epoch as a number, to compare runs, machines, and ranks.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,20 @@
 
 namespace wick::inline v0_1 {
 
-/// What loader::fingerprint(epoch) gives. The sum over the ranks is that of one rank, and the sum over the
-/// parts of an epoch that was stopped and resumed is that of the whole.
+/// The result of loader::fingerprint(epoch). The sum over all ranks equals the fingerprint of a single rank,
+/// and the sum over the parts of an epoch that was stopped and resumed equals that of the whole epoch.
 ///
-/// Always in it: the data set (as its source tells it apart), the epoch, the size of the global batch; of
-/// each position which sample of the source stood there, or that it was left out; of each batch the shapes
-/// and types. With loader_options::content_fingerprint the bytes, too, as they were before the batch stages:
-/// of numbers, pictures and strings. Not in it: what batch stages do, batches that were thrown instead, the
-/// seed (the order shows it, and with the bytes the random numbers do). Without batch() and for objects in a
-/// group() it is of the positions alone.
+/// It always covers the data set (as its source identifies it), the epoch, and the size of the global batch.
+/// For each position, it covers which sample of the source was there, or that it was left out. For each
+/// batch, it covers the shapes and types. With loader_options::content_fingerprint, it also covers the bytes
+/// of numbers, pictures, and strings, as they were before the batch stages. It doesn't cover the work of
+/// batch stages, batches that threw instead of being delivered, or the seed (the order shows the seed, and
+/// the bytes show the random numbers). Without batch(), and for objects in a group(), it covers the positions
+/// alone.
 struct epoch_fingerprint {
   std::uint64_t value = 0;
-  std::uint64_t samples = 0;  ///< handed over
-  std::uint64_t batches = 0;  ///< the same in batches, of this rank
+  std::uint64_t samples = 0;  ///< samples handed over
+  std::uint64_t batches = 0;  ///< batches handed over by this rank
 
   epoch_fingerprint& operator+=(const epoch_fingerprint& other) noexcept {
     value += other.value;
@@ -30,7 +31,7 @@ struct epoch_fingerprint {
   friend epoch_fingerprint operator+(epoch_fingerprint a, const epoch_fingerprint& b) noexcept {
     return a += b;
   }
-  /// Of values and samples: ranks together have more batches than one alone.
+  /// Compares values and samples, not batches: several ranks together have more batches than one alone.
   friend bool operator==(const epoch_fingerprint& a, const epoch_fingerprint& b) noexcept {
     return a.value == b.value && a.samples == b.samples;
   }
@@ -38,7 +39,8 @@ struct epoch_fingerprint {
 
 namespace detail {
 
-/// Both halves of a product: every bit of it hangs on all of both (Wang Yi's wyhash has this idea).
+/// Folds the two halves of a product, so that every bit depends on all bits of both factors (an idea of Wang
+/// Yi's wyhash).
 inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) noexcept {
 #ifdef __SIZEOF_INT128__
   __extension__ using wide = unsigned __int128;
@@ -55,13 +57,13 @@ inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) noexcept {
 
 inline constexpr std::uint64_t left_out = ~std::uint64_t{0};  // in place of an index
 
-/// A sample at a position.
+/// The print of a sample at a position.
 inline std::uint64_t print_of(std::uint64_t position, std::uint64_t index) noexcept {
   return folded_product(position ^ 0xA0761D6478BD642Fu, index ^ 0xE7037ED1A0B428DBu);
 }
 
-/// The sum of those at `count` positions from `first` on. In variables of its own: the caller's may lie in
-/// memory.
+/// The sum of the prints at `count` positions from `first` on. It uses local variables, because the caller's
+/// may be in memory.
 inline std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index,
                                std::uint64_t count) noexcept {
   std::uint64_t even = 0, odd = 0, i = 0;

@@ -1,5 +1,5 @@
 /// \file
-/// Batches of rows in which samples of any length lie one behind the other.
+/// Batches of rows that hold samples of any length, one after another.
 #pragma once
 
 #include <cstddef>
@@ -24,28 +24,28 @@
 
 namespace wick::inline v0_1 {
 
-/// What pack() does about a sample that is longer than a row.
+/// What pack() does with a sample that is longer than a row.
 enum class too_long : unsigned char {
-  fail,      ///< the loader refuses it, by name
+  fail,      ///< the loader throws an error that names it
   truncate,  ///< its beginning fills a row
-  split,     ///< it is cut into rows and a rest; it goes through the stages once for each
+  split,     ///< it is cut into full rows and a rest, and goes through the stages once for each piece
 };
 
 /// Options of pack().
 struct pack_options {
   /// Leave out the last batch of an epoch when it has fewer rows.
   bool drop_last = false;
-  /// What stands where no sample is.
+  /// The padding where there is no sample.
   row_padding pad = pad_with(0);
   wick::too_long too_long = wick::too_long::fail;
-  /// The length of each sample of the source, as it comes to pack(). Empty: the source says them, by
-  /// `length(i)`.
+  /// The length that each sample of the source has when it reaches pack(). Empty: the source gives the
+  /// lengths with `length(i)`.
   std::vector<std::uint32_t> lengths = {};
 };
 
 namespace detail {
 
-/// What columns get when a batch begins, without the places of samples.
+/// The layout and padding that columns get when a batch begins, without the places of samples.
 struct row_order {
   layout order;
   row_padding pad;
@@ -61,7 +61,7 @@ struct has_ragged<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
-/// Makes batches of rows, whose columns Output makes.
+/// Makes batches of rows, with columns that Output makes.
 template <class Output>
 class pack_stage {
  public:
@@ -134,10 +134,10 @@ static_assert(column<packed_columns<std::vector<int>, array_output>, std::vector
 
 }  // namespace detail
 
-/// As pack(), without Torch: batches of `rows` rows of `length` places, in which samples of std::vector
-/// fields lie one after another, as packed<…, array>. After mix(), weighted(), and other orders that give
-/// other samples in each epoch, rows follow the order, and are planned when their epoch begins. \throws
-/// wick::error
+/// Like pack(), without Torch: makes batches of `rows` rows of `length` places, which hold samples of
+/// std::vector fields one after another, as packed<…, array>. After mix(), weighted(), and other orders that
+/// give different samples in each epoch, rows follow the order, and the loader plans them when their epoch
+/// begins. \throws wick::error
 inline detail::pack_stage<detail::array_output> array_pack(std::size_t rows, std::size_t length,
                                                            pack_options options = {}) {
   return {rows, length, std::move(options)};

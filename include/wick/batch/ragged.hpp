@@ -1,5 +1,5 @@
 /// \file
-/// Batches of samples whose fields have any length: filled up to the longest, or one after the other.
+/// Batches of samples whose fields have any length: padded to the longest, or concatenated.
 #pragma once
 
 #include <concepts>
@@ -18,20 +18,20 @@ namespace wick::inline v0_1 {
 
 /// Options of pad_with().
 struct pad_with_options {
-  /// Lengths are rounded up to a multiple of this: kernels like some widths, and compiled models few.
+  /// Lengths are rounded up to a multiple of this: kernels favor some widths, and compiled models want few.
   std::uint64_t multiple = 1;
 };
 
-/// As batch_options, and what is done about fields of any length.
+/// Like batch_options, with the padding of fields of any length.
 struct ragged_batch_options {
   bool drop_last = false;
   wick::layout layout = wick::layout::nchw;
   bool pad_last = false;
-  /// What fills up the fields of any length: pad_with(0).
+  /// The padding of the fields of any length: pad_with(0).
   row_padding ragged;
 };
 
-/// As batch_options, where fields of any length follow one another.
+/// Like batch_options, with fields of any length concatenated.
 struct jagged_batch_options {
   bool drop_last = false;
   wick::layout layout = wick::layout::nchw;
@@ -41,7 +41,8 @@ struct jagged_batch_options {
 
 namespace detail {
 
-/// What a value of `.ragged` means: the order that columns get, and the output that they make.
+/// The meaning of a value of `.ragged`: the layout and padding that columns get, and the output that they
+/// make.
 template <class How>
 struct ragged_kind;
 template <>
@@ -103,8 +104,8 @@ static_assert(
 
 }  // namespace detail
 
-/// For `.ragged` of batch(): std::vector fields, of numbers or of std::array of numbers, are filled up with
-/// `value` to the longest of the batch, and come as padded<>. \throws wick::error when a multiple is 0
+/// For `.ragged` of batch(): std::vector fields, of numbers or of std::array of numbers, are padded with
+/// `value` to the longest of the batch, and become padded<>. \throws wick::error when the multiple is 0
 template <class Value>
   requires std::is_arithmetic_v<Value>
 row_padding pad_with(Value value, pad_with_options options = {}) {
@@ -115,26 +116,26 @@ row_padding pad_with(Value value, pad_with_options options = {}) {
   return {static_cast<double>(value), as_whole, whole, options.multiple};
 }
 
-/// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =
-/// pad_with(0)}). Each rank fills up to the longest of its own share. \throws wick::error when size is 0
+/// Like array_batch() above, but std::vector fields become padded<array>: array_batch(8, {.ragged =
+/// pad_with(0)}). Each rank pads to the longest of its own share. \throws wick::error when size is 0
 inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t size,
                                                                     ragged_batch_options options) {
   return {size, options};
 }
-/// And as a struct of yours whose fields of any length are padded<array>.
+/// The same as a struct of yours, in which fields of any length are padded<array>.
 template <class Named>
 detail::ragged_batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                                     ragged_batch_options options) {
   return {size, options};
 }
 
-/// As array_batch() above, where std::vector fields become jagged<array>: array_batch(8, {.ragged =
+/// Like array_batch() above, but std::vector fields become jagged<array>: array_batch(8, {.ragged =
 /// concatenated}). \throws wick::error when size is 0
 inline detail::jagged_batch_stage<detail::array_output> array_batch(std::size_t size,
                                                                     jagged_batch_options options) {
   return {size, options};
 }
-/// And as a struct of yours whose fields of any length are jagged<array>.
+/// The same as a struct of yours, in which fields of any length are jagged<array>.
 template <class Named>
 detail::jagged_batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                                     jagged_batch_options options) {

@@ -1,5 +1,5 @@
 /// \file
-/// with_index(): which sample it is travels with it, into the batch.
+/// with_index(): a sample carries its index and key into the batch.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace wick::inline v0_1 {
 
-/// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
-/// std::vector of keys.
+/// A target, and the index and key of its sample. After batch(): a tensor of targets, one of indexes, int64
+/// [N], and a std::vector of keys.
 template <class Value, class Index = std::int64_t, class Key = std::string>
 struct indexed {
-  Value value;  ///< the target, as it was
+  Value value;  ///< the unchanged target
   Index index;  ///< of the sample in the source
-  Key key;      ///< what the source calls it, as messages and the failure log do
+  Key key;      ///< the source's name for the sample, as in messages and the failure log
 };
-/// Which sample it is, where it had no target.
+/// The index and key of a sample without a target.
 template <class Index, class Key>
 struct indexed<void, Index, Key> {
   Index index;
@@ -66,12 +66,13 @@ struct with_index_stage {
 
 }  // namespace detail
 
-/// The sample's index and key become part of its target, which stages leave alone. Behind batch(),
-/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and `batch.target.value`
-/// the former target; of a sample without a target, `batch.data` is the former item. They are those of the
-/// sample that is in the slot in the end: a closed gap has no entry, a substitute has its own. With
+/// Makes the sample's index and key part of its target, which stages leave alone. After batch(),
+/// `batch.target.index` is int64 [N], `batch.target.key` is a std::vector of N strings, and
+/// `batch.target.value` is the former target. For samples without a target, `batch.data` is the former item.
+/// Index and key are those of the sample that is in the slot in the end: a closed gap has no entry, and a
+/// substitute has its own. With
 /// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
-/// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
+/// `with_index() | batch<indexed_batch>(n)`, they are fields beside the others.
 inline detail::with_index_stage with_index() noexcept { return {}; }
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// cache_in_memory(): stages before it run once a sample, stages behind it run in every epoch.
+/// cache_in_memory(): stages before it run once for each sample, stages after it run in every epoch.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ namespace wick::inline v0_1 {
 
 /// Options of cache_in_memory().
 struct cache_in_memory_options {
-  /// The most that it keeps. Default: the caches of all ranks of the machine share a quarter of its memory
-  /// (or of the control group's) equally, and so do the loaders of a rank, first come, first served.
+  /// The most bytes that it keeps. Default: the caches of all ranks of the machine share a quarter of its
+  /// memory (or of the control group's) equally, and so do the loaders of a rank, first come, first served.
   std::optional<std::size_t> bytes = {};
-  /// Lets stages before it draw random numbers. They are those of the sample then, in any epoch and with any
+  /// Lets stages before it draw random numbers. A sample then has the same numbers in any epoch and with any
   /// seed.
   bool freeze_random = false;
 };
@@ -49,13 +49,13 @@ class cache_in_memory_stage {
     check_bytes(options.bytes, traits.name);
   }
 
-  /// A sample that is kept, or null.
+  /// The kept sample, or null.
   template <class Item>
   const Item* find(const context& c) const noexcept {
     const auto* const found = cache_ == nullptr ? nullptr : cache_->find(c.index(), lane_of(c));
     return found == nullptr ? nullptr : &static_cast<const memory_cache::kept<Item>*>(found)->item;
   }
-  /// One that was not kept: it is from now on, where there is room.
+  /// Keeps a sample that wasn't kept before, if there is room.
   template <class Item>
   Item operator()(Item item, context& c) const {
     comes_to_cache(c, options_.freeze_random, traits.name);
@@ -66,7 +66,7 @@ class cache_in_memory_stage {
     try {
       owned<memory_cache::entry> kept(new memory_cache::kept<Item>(cloning<Item>::of(item)));
       cache_->add(c.index(), std::move(kept), bytes);
-    } catch (const std::bad_alloc&) {  // the sample itself is there; it is made again in the next epoch
+    } catch (const std::bad_alloc&) {  // the sample itself is fine; the next epoch makes it again
       cache_->give_back(bytes);
     } catch (...) {
       cache_->give_back(bytes);
@@ -75,7 +75,7 @@ class cache_in_memory_stage {
     return item;
   }
 
-  /// Another source has other samples.
+  /// Starts with an empty cache, because a changed source has other samples.
   template <class Source>
   void refresh(const Source& source) {
     cache_ = std::make_shared<memory_cache>(source.size(), options_.bytes);
@@ -85,7 +85,7 @@ class cache_in_memory_stage {
   template <class Came, class... Before>
   static consteval bool check() {
     if constexpr (!cache_fits<Before...>()) {
-      return false;  // which the compiler has said
+      return false;  // the compiler has reported it
     } else {
       constexpr bool copied = cloning<Came>::possible;
       static_assert(
@@ -103,14 +103,14 @@ class cache_in_memory_stage {
 
 }  // namespace detail
 
-/// Keeps each sample as it is here, so that the stages before run once for it, and those behind in every
-/// epoch: `folder | shuffle() | read() | decode() | resize({.max_size = 320}) | cache_in_memory() |
-/// random_resized_crop(224) | batch(256)`. Behind read() it keeps files, behind decode() pixels, behind a
-/// resize() those of that size, as uint8. A picture is decoded as it is planned up to here, in the first
-/// epoch, too: batches are the same whatever is kept. Where samples don't fit, a fixed part of them is kept.
-/// The memory comes beside loader_options::memory. loader.refresh() empties it. The report says how many
-/// samples come from it. \throws wick::error for a sample when a stage before it draws random numbers, which
-/// would be the same in every epoch
+/// Keeps each sample as it is here, so that the stages before it run once for each sample, and the stages
+/// after it in every epoch: `folder | shuffle() | read() | decode() | resize({.max_size = 320}) |
+/// cache_in_memory() | random_resized_crop(224) | batch(256)`. After read() it keeps files, after decode()
+/// pixels, and after a resize() the pixels of that size, as uint8. Only the stages before it decide how a
+/// picture is decoded, in the first epoch, too, so batches are the same whatever it keeps. If the samples
+/// don't fit, it keeps a fixed part of them. Its memory isn't part of loader_options::memory.
+/// loader.refresh() empties it. The report says how many samples come from it. \throws wick::error for a
+/// sample when a stage before it draws random numbers, which would be the same in every epoch
 detail::cache_in_memory_stage cache_in_memory(const cache_in_memory_options& options = {});
 
 }  // namespace wick

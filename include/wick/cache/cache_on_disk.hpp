@@ -1,6 +1,6 @@
 /// \file
-/// cache_on_disk(): the stages before it run once a sample, for all processes of a machine and all their
-/// runs.
+/// cache_on_disk(): the stages before it run once for each sample, for all processes of a machine and all
+/// their runs.
 #pragma once
 
 #include <algorithm>
@@ -29,26 +29,26 @@ namespace wick::inline v0_1 {
 
 /// Options of cache_on_disk().
 struct cache_on_disk_options {
-  /// The most that the folder takes. Default: half of what the file system has free.
+  /// The most bytes that the folder takes. Default: half of what the file system has free.
   std::optional<std::uint64_t> bytes = {};
-  /// The version of a callable without a fingerprint that stands before it: give another number when its code
-  /// changes, and all samples are made again.
+  /// The version of a callable that has no fingerprint and comes before the cache. Give another number when
+  /// its code changes, and all samples are made again.
   std::uint64_t version = 0;
-  /// Lets stages before it draw random numbers. A sample has the same numbers then, in any epoch and with any
+  /// Lets stages before it draw random numbers. A sample then has the same numbers in any epoch and with any
   /// seed.
   bool freeze_random = false;
 };
 
 namespace detail {
 
-/// A sample that was looked for where that may wait.
+/// The result of a lookup that may wait.
 struct asked_sample {
   bool found = false;
   std::optional<bytes> all{};  ///< checked
   disk_cache::entry where{};
 };
 
-/// What awaits I/O threads: classes, for the reason of blocking_call.
+/// The coroutines that await I/O threads. They are in classes for the same reason as blocking_call.
 template <class Item, class Source>
 struct disk_cache_read {
   static task<std::optional<Item>> ask(disk_cache* cache, const Source* source, context* c,
@@ -58,7 +58,7 @@ struct disk_cache_read {
       try {
         c->set_origin(origin_of(source->at(c->index())));
         out.found = cache->look(c->index(), c->origin(), out.where);
-      } catch (const std::exception&) {  // the source's: it throws again where the sample is made
+      } catch (const std::exception&) {  // from the source, which throws again when the sample is made
         return out;
       }
       if (out.found && c->try_reserve(still_to_reserve(out.where, reserved))) read(cache, c->index(), out);
@@ -92,7 +92,7 @@ struct disk_cache_read {
 template <class Item>
 struct disk_cache_write {
   static task<Item> keep(Item item, context* c, disk_cache* cache) {
-    // It waits for an I/O thread as it is kept, and as it is written.
+    // The sample waits for an I/O thread in two forms: the item, and its bytes to write.
     auto room = c->reserve(2 * bytes_beside<false>(item));
     co_await room;
     settle(item);
@@ -115,14 +115,15 @@ class cache_on_disk_stage {
                                        .caches = true,
                                        .lookup_suspends = true};
   bool frozen() const noexcept { return options_.freeze_random; }
-  /// Its samples are read, which may wait: `find()` is tried first, and `ask()` awaited.
+  /// Reading a kept sample may wait, so the loader tries `find()` first, then awaits `ask()`.
 
   cache_on_disk_stage(std::string folder, const cache_on_disk_options& options)
       : folder_(std::move(folder)), options_(options) {
     check_bytes(options.bytes, traits.name);
   }
 
-  /// A loader opens the folder; again when the source was refreshed. `before`: the stages before this.
+  /// A loader opens the folder, and opens it again after it refreshes the source. `before`: the stages before
+  /// this one.
   template <class Item, class Source>
   void open(const Source& source, fingerprint_hash before) {
     before.add(fingerprint_of(source)).add(options_.version);
@@ -131,7 +132,8 @@ class cache_on_disk_stage {
     cache_ = std::make_shared<disk_cache>(folder_, before.value(), source.size(), options_.bytes);
   }
 
-  /// A sample, where that needs no waiting. Else `reserved` are bytes that it has for ask().
+  /// The kept sample, if that needs no waiting. Otherwise, `reserved` is the number of bytes that it has for
+  /// ask().
   template <class Item>
   std::optional<Item> find(context& c, std::size_t& reserved) const {
     disk_cache::entry where;
@@ -148,13 +150,13 @@ class cache_on_disk_stage {
       return std::nullopt;
     }
   }
-  /// A sample that this or another process has kept; none where it has to be made. Awaits I/O threads.
+  /// A sample that this or another process has kept; none if it has to be made. Awaits I/O threads.
   template <class Item, class Source>
   static task<std::optional<Item>> ask(const cache_on_disk_stage* self, const Source* source, context* c,
                                        std::size_t reserved) {
     return disk_cache_read<Item, Source>::ask(self->cache_.get(), source, c, reserved);
   }
-  /// One that was not kept: it is from now on, where there is room.
+  /// Keeps a sample that wasn't kept before, if there is room.
   template <class Item>
   task<Item> operator()(Item item, context& c) const {
     comes_to_cache(c, options_.freeze_random, traits.name);
@@ -166,7 +168,7 @@ class cache_on_disk_stage {
   template <class Came, class... Before>
   static consteval bool check() {
     if constexpr (!cache_fits<Before...>()) {
-      return false;  // which the compiler has said
+      return false;  // the compiler has reported it
     } else {
       constexpr bool own = !holds_views<Came>();
       static_assert(
@@ -194,17 +196,17 @@ class cache_on_disk_stage {
 
 }  // namespace detail
 
-/// Keeps each sample as it is here in a folder, so that the stages before run once for it, in this run, the
-/// next ones and other processes: `folder | shuffle() | read() | decode() | resize({.max_size = 320}) |
-/// cache_on_disk("/scratch/photos") | random_resized_crop(224) | batch(256)`. Pictures are kept as uint8,
-/// not compressed; behind read() files are kept as they are.
+/// Keeps each sample as it is here in a folder, so that the stages before it run once for each sample, in
+/// this run, later runs, and other processes: `folder | shuffle() | read() | decode() |
+/// resize({.max_size = 320}) | cache_on_disk("/scratch/photos") | random_resized_crop(224) | batch(256)`. It
+/// keeps pictures as uint8, not compressed. After read(), it keeps files as they are.
 ///
 /// One folder serves any number of processes and pipelines: each source with its stages has a set of its own.
 /// A sample is made again when its file has another size or time, when it is damaged on disk, or when stages
-/// before it have other parameters. Where the folder is full, sets that no process uses are removed, those
-/// used longest ago first; a set that is in use keeps what it has. A full disk or a process that is killed
-/// costs no sample. \throws wick::error when the folder can't be written into; for a sample when a stage
-/// before it draws random numbers, which would be the same in every epoch
+/// before it have other parameters. When the folder is full, sets that no process uses are removed, the least
+/// recently used first; a set in use keeps its samples. A full disk or a killed process loses no sample.
+/// \throws wick::error when the folder can't be written into; for a sample when a stage before it draws
+/// random numbers, which would be the same in every epoch
 detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_disk_options& options = {});
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// How cache_on_disk() writes a value of a type with save() and load(), and reads it again.
+/// How cache_on_disk() writes and reads a value of a type with save() and load().
 #pragma once
 
 #include <concepts>
@@ -13,15 +13,15 @@
 
 namespace wick::inline v0_1 {
 
-/// What `void save(wick::cache_writer& out) const` of an item writes to. In the machine's byte order.
+/// An item's `void save(wick::cache_writer& out) const` writes to this. In the machine's byte order.
 class cache_writer {
  public:
-  /// `size` bytes.
+  /// Writes `size` bytes.
   void put(const void* data, std::size_t size) {
     const auto* const from = static_cast<const std::byte*>(data);
     out_.insert(out_.end(), from, from + size);
   }
-  /// A number, or a struct of numbers.
+  /// Writes a number, or a struct of numbers.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   void number(const T& value) {
@@ -29,17 +29,17 @@ class cache_writer {
   }
   /// Makes room for `size` bytes.
   void reserve(std::size_t size) { out_.reserve(size); }
-  /// All that was written so far.
+  /// All bytes written so far.
   std::span<const std::byte> written() const noexcept { return out_; }
 
  private:
   std::vector<std::byte> out_;
 };
 
-/// What `static T load(wick::cache_reader& in)` of an item reads from, in the order in which it was written.
+/// An item's `static T load(wick::cache_reader& in)` reads from this, in the order of the writes.
 class cache_reader {
  public:
-  /// Thrown where fewer bytes are left than a read needs: the sample is made again.
+  /// Thrown if fewer bytes are left than a read needs. The sample is then made again.
   struct unavailable {};
 
   explicit cache_reader(std::span<const std::byte> all) noexcept : ready_(all) {}
@@ -47,14 +47,14 @@ class cache_reader {
   cache_reader& operator=(const cache_reader&) = delete;
   virtual ~cache_reader() = default;
 
-  /// `size` bytes.
+  /// Reads `size` bytes.
   void take(void* to, std::size_t size) {
     const std::size_t now = size < ready_.size() ? size : ready_.size();
     if (now != 0) std::memcpy(to, ready_.data(), now);
     ready_ = ready_.subspan(now);
     if (size != now) fetch(static_cast<std::byte*>(to) + now, size - now);
   }
-  /// What cache_writer::number() wrote.
+  /// Reads a value that cache_writer::number() wrote.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   T number() {
@@ -62,9 +62,9 @@ class cache_reader {
     take(&value, sizeof value);
     return value;
   }
-  /// Bytes that are left.
+  /// The number of bytes left.
   virtual std::size_t left() const noexcept { return ready_.size(); }
-  /// A count of things that take at least a byte each. \throws unavailable when that many can't follow
+  /// Reads a count of elements of at least one byte each. \throws unavailable if that many can't follow
   std::size_t count() {
     const auto n = number<std::uint64_t>();
     if (n > left()) throw unavailable();
@@ -82,8 +82,8 @@ class cache_reader {
 
 namespace detail {
 
-/// How a value of a type that is no plain numbers, text or fields is written and read: by members of these
-/// names, unless this is specialized for a type that can't have them.
+/// How to write and read a value that isn't plain numbers, text, or fields: by members with these names,
+/// unless this is specialized for a type that can't have them.
 template <class T>
 struct kept_access {
   static void save(const T& value, cache_writer& out)
@@ -98,7 +98,7 @@ struct kept_access {
   {
     return T::load(in);
   }
-  /// The layout: another one has another name.
+  /// The name of the layout; a different layout has a different name.
   static std::string_view name()
     requires requires { std::string_view(T::saved_as); }
   {
@@ -106,11 +106,11 @@ struct kept_access {
   }
 };
 
-/// Width, height and channels of pixels that follow.
+/// The width, height, and channels of the pixels that follow.
 struct kept_extents {
   std::int32_t width = 0, height = 0, channels = 0;
 
-  /// \throws cache_reader::unavailable when so many pixels can't follow
+  /// \throws cache_reader::unavailable if that many pixels can't follow
   static kept_extents of(cache_reader& in, std::size_t bytes_each) {
     const auto out = in.number<kept_extents>();
     std::size_t all = bytes_each;

@@ -1,5 +1,5 @@
 /// \file
-/// The stamp by which read() sees that a file is no longer the one that a source indexed.
+/// The stamp that shows read() that a file is no longer the one that a source indexed.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@ namespace wick::inline v0_1 {
 
 class fingerprint_hash;
 
-/// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
-/// address with each range of that file.
+/// The identity and the state of a file. A source that has looked into a file keeps its stamp, and passes the
+/// stamp's address with each range of that file.
 struct file_stamp {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
-  bool linked = false;                        ///< it has a name
-  bool local = false;  ///< its file system is in the hands of this machine's kernel alone
+  bool linked = false;                        ///< the file has a name
+  bool local = false;                         ///< only this machine's kernel serves its file system
 
-  /// Of an open file. Asks the file system, so it may block. \throws wick::error for what is no regular file
+  /// The stamp of an open file. Asks the file system, so it may block. \throws wick::error if it isn't a
+  /// regular file
   static file_stamp of(int file);
-  /// Of what fstat said; `local` stays false.
+  /// The stamp from fstat's result; `local` stays false.
   static file_stamp of(const struct ::stat& about) noexcept;
 
-  /// Whether the time of its last change tells one state of it from the next: not if that was just now, since
-  /// file systems' clocks tick some 100 times a second, some once in two.
+  /// Whether the time of the last change distinguishes one state of the file from the next. It doesn't right
+  /// after a change: file systems' clocks tick some 100 times a second, and some once in two seconds.
   bool settled() const noexcept;
-  /// The size and the time of the last change.
+  /// Adds the size and the time of the last change.
   void add_to(fingerprint_hash& h) const noexcept;
-  /// What has happened to the file, as far as it shows; null when it is the same file, and unchanged. On file
-  /// systems that others than the kernel serve (NFS, FUSE), device and inode are numbers that may be reused,
-  /// and don't count.
+  /// The change to the file, as far as it shows; null if it is the same file, unchanged. On file systems that
+  /// aren't the kernel's alone (NFS, FUSE), device and inode numbers may be reused, so they don't count.
   const char* change(const file_stamp& now) const noexcept;
 };
 
@@ -41,13 +41,13 @@ namespace detail {
 /// \throws wick::error "was changed since it was indexed (it had 100 bytes, and has 200); …" when it was
 void require_same(const file_stamp& then, const file_stamp& now, const char* since, const char* advice);
 
-/// A file that is being read: what it was when that began.
+/// The stamp of a file that is being read, taken at the beginning.
 struct file_watch {
   file_stamp before;
 
-  /// `indexed` may be null. \throws wick::error when it is not the file that was indexed, or not a file
+  /// `indexed` may be null. \throws wick::error if it isn't the file that was indexed, or isn't a file
   static file_watch begin(int file, const file_stamp* indexed);
-  /// Call it after the last byte is read: it finds any change before that. \throws wick::error
+  /// Call it after reading the last byte: it finds any change before that. \throws wick::error
   void end(int file, const file_stamp* indexed);
 };
 

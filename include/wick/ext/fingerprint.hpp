@@ -13,13 +13,13 @@
 
 namespace wick::inline v0_1 {
 
-/// Adds up names, sizes and labels to 64 bits, the same in every run and, for the same bytes, on every
-/// machine. Each addition counts with its length, so {"ab", "c"} and {"a", "bc"} differ. Against accidents,
-/// not against attackers.
+/// Hashes names, sizes, and labels to 64 bits, the same in every run and, for the same bytes, on every
+/// machine. Each addition includes its length, so {"ab", "c"} and {"a", "bc"} differ. It protects against
+/// accidents, not against attackers.
 class fingerprint_hash {
  public:
   constexpr fingerprint_hash& add(std::uint64_t value) noexcept {
-    state_ = (state_ ^ value) * 0x9E3779B97F4A7C15u;  // both steps can be undone: no addition forgets another
+    state_ = (state_ ^ value) * 0x9E3779B97F4A7C15u;  // both steps are invertible: no addition erases another
     state_ ^= state_ >> 29;
     return *this;
   }
@@ -32,7 +32,7 @@ class fingerprint_hash {
     if (size != 0) add(word(bytes, size));
     return *this;
   }
-  /// The hash of all that was added so far (the finaliser of MurmurHash3).
+  /// The hash of everything added so far (the finalizer of MurmurHash3).
   constexpr std::uint64_t value() const noexcept {
     std::uint64_t h = state_;
     h = (h ^ (h >> 33)) * 0xFF51AFD7ED558CCDu;
@@ -40,9 +40,9 @@ class fingerprint_hash {
     return h ^ (h >> 33);
   }
 
-  /// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
-  /// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
-  /// training can resume with others.
+  /// For a stage's `fingerprint()`: the hash of all parameters that affect its samples. They are numbers,
+  /// enumerators, and arrays of them. Leave out those that only decide which samples are rejected, so that a
+  /// training can resume with other values.
   template <class... T>
   static constexpr std::uint64_t of(const T&... values) noexcept;
 

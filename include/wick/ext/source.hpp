@@ -1,5 +1,5 @@
 /// \file
-/// What makes a type a source: it knows every sample and reads none. Where each sample's journey begins.
+/// The concept of a source: a type that knows every sample and reads none. Each sample's journey begins here.
 #pragma once
 
 #include <concepts>
@@ -14,27 +14,27 @@
 namespace wick::inline v0_1 {
 
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
-/// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
-/// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
-/// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `length(i) const`, how long the sample is where it comes to
-/// bucket() or pack(); `std::string note() const`, a line for the report; `std::uint64_t fingerprint()
-/// const`, which differs when the data does (a resume onto other data is refused).
+/// `at` at once and for every sample, so it must be truly const, cheap, and without I/O. Its result may point
+/// into the source, which outlives it. A source may have more members. `std::string key(i) const` is the
+/// sample's name in error messages. `void prefetch(i, std::size_t most) const noexcept` is a hint that a call
+/// of `at(i)` follows soon; it calls prefetch_bytes with `most`. `length(i) const` is the sample's length
+/// when it gets to bucket() or pack(). `std::string note() const` is a line for the report. `std::uint64_t
+/// fingerprint() const` differs when the data does (a resume with other data is refused).
 ///
-/// A source must not change while a loader has it: the loader's workers read it from the first epoch() or
-/// next() on until the loader is gone, also between two epochs, when they make the next one's first batches.
-/// With loader_options::prefetch_next_epoch = false no worker reads it between the last batch of an epoch
-/// that was taken to its end and the next epoch(). There its samples may be exchanged, moved in memory or
-/// written again, and become more or fewer. Their number stays that with which the loader was made, or that
-/// of its last refresh(), or epoch() throws. After the first refresh() no worker reads beyond an epoch's end
-/// either: batches begun ahead would be dropped. The thread that takes the batches calls size(), at epoch()
-/// and refresh() and when it makes room for the next epoch's first batch.
+/// A source must not change while a loader has it. The loader's workers read it from the first epoch() or
+/// next() until the loader is gone, even between two epochs, when they make the next epoch's first batches.
+/// With loader_options::prefetch_next_epoch = false, no worker reads it between the last batch of a completed
+/// epoch and the next epoch(). In that time you may exchange its samples, move them in memory, rewrite them,
+/// and add or remove some. But epoch() throws if their number isn't the same as when the loader was made or
+/// last refreshed: call refresh() first. After the first refresh(), too, no worker reads beyond an epoch's
+/// end, since batches begun ahead would be dropped. The thread that takes the batches calls size(): at
+/// epoch(), at refresh(), and when it makes room for the next epoch's first batch.
 ///
-/// A source that keeps changing while workers read gives them a view of itself, with a member `refresh()`. It
-/// is called on the loader's copy when the loader is made and by loader.refresh(); from then on size() and
-/// at() show the state of that moment. What refresh() returns (a lock) is kept until the order stages have
-/// taken theirs (weights); not by concat(), zip(), and mix(), which refresh one source after the other.
-/// replay_buffer::samples() is one.
+/// A source that keeps changing while workers read gives them a view of itself, with a member `refresh()`.
+/// The loader calls it on its copy of the source when it is made and in loader.refresh(); from then on,
+/// size() and at() show the state of that moment. The loader keeps the result of refresh() (a lock) until the
+/// order stages have refreshed, too (weights). concat(), zip(), and mix() don't keep it: they refresh one
+/// source after the other. replay_buffer::samples() is such a source.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -44,7 +44,7 @@ concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
 
 namespace detail {
 
-/// It has the members of a source, which something is wrong with.
+/// S has the members of a source, but something is wrong with them.
 template <class S>
 concept almost_source = !source<S> && requires(S& s, std::uint64_t i) {
   s.size();
@@ -72,12 +72,12 @@ consteval bool check_source() {
   return source<S>;
 }
 
-/// What travels: `at(i)`'s type as a value.
+/// The type of a source's items: `at(i)`'s type as a value.
 template <source S>
 using item_of =
     std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
 
-/// The sample's name in messages: what the source calls it, else "sample 1234".
+/// The sample's name in messages: the source's key, else "sample 1234".
 template <source S>
 std::string key_of(const S& from, std::uint64_t i) {
   if constexpr (requires { std::string(from.key(i)); }) {
@@ -89,14 +89,14 @@ std::string key_of(const S& from, std::uint64_t i) {
 
 }  // namespace detail
 
-/// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's
-/// prefetch().
+/// Fetches memory that is read soon into all levels of the cache: the first `most` bytes of it. For a
+/// source's prefetch().
 inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) noexcept {
   const auto* p = static_cast<const char*>(at);
   const std::size_t near = bytes < most ? bytes : most;
   for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
-  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
-  // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
+  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // the memory may start inside a cache line
+  // g++ considers a function that only prefetches to have no effect, and leaves out calls of it.
   asm volatile("");
 }
 
@@ -106,17 +106,17 @@ template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
 
-/// It gives a view of data that keep changing.
+/// S gives a view of data that keeps changing.
 template <class S>
 concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
 
-/// For a source of several. What is returned is dropped: two of them may be views of the same buffer, whose
-/// lock can't be had twice.
+/// For a source made of several. It drops the result of refresh(): two of them may be views of the same
+/// buffer, whose lock can't be taken twice.
 template <source S>
 void refresh_source(S& s) {
   if constexpr (refreshed_source<S>) static_cast<void>(s.refresh());
 }
-/// Whether it knows how long its samples are.
+/// Whether S knows the length of its samples.
 template <class S>
 concept says_length = requires(const S& s, std::uint64_t i) { static_cast<std::uint64_t>(s.length(i)); };
 
@@ -126,7 +126,7 @@ void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept 
   if constexpr (prefetching_source<S>) from.prefetch(i, most);
 }
 
-/// What the source has to say for the report; empty: nothing.
+/// The source's note for the report; empty if it has none.
 template <source S>
 std::string note_of(const S& from) {
   if constexpr (requires { std::string(from.note()); })
@@ -135,7 +135,7 @@ std::string note_of(const S& from) {
     return {};
 }
 
-/// What identifies the data: what the source says, else a hash of its size alone.
+/// The number that identifies the data: the source's fingerprint, else a hash of its size alone.
 template <source S>
 std::uint64_t fingerprint_of(const S& from) {
   if constexpr (requires {

@@ -1,5 +1,5 @@
 /// \file
-/// What the engine knows of a stage: its traits, one struct a stage.
+/// The traits of a stage, one struct per stage: all that the engine knows about it.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@
 
 namespace wick::inline v0_1 {
 
-/// What a stage's call operator takes.
+/// The argument of a stage's call operator.
 enum class stage_kind : std::uint8_t {
   order,           ///< positions, before anything is read: see order_stage
   sample,          ///< the whole item
@@ -24,7 +24,7 @@ enum class stage_kind : std::uint8_t {
 /// one pass. The report charges that time to the stage.
 enum class slot_phase : std::uint8_t { decode, resize, color, none };
 
-/// What the engine knows of a stage beyond its call operator. A type becomes a stage by a member
+/// All that the engine knows about a stage, besides its call operator. A type becomes a stage by a member
 /// `static constexpr wick::stage_traits traits{.name = "crop", .has_fingerprint = true};`, and by nothing
 /// else: the engine calls only the members that its traits announce, and a callable without traits may have
 /// members of any name. Every field has a default.
@@ -41,24 +41,24 @@ struct stage_traits {
   bool has_fingerprint = false;
   /// `std::string note() const`: a line for the report; an empty one is left out.
   bool has_note = false;
-  /// `void attach(executor&)`: called once, by the loader that takes the stage over.
+  /// `void attach(executor&)`: called once, by the loader that takes ownership of the stage.
   bool has_attach = false;
   /// `template <class Item, class... Before> static consteval bool check()`: whether it fits after the stages
   /// `Before`, which give it an `Item`. If it doesn't fit, a static_assert in it says why.
   bool has_check = false;
-  /// `void refresh()` or `void refresh(const Source&)`: reloads what it keeps of data that changes. Called
-  /// when the loader is made and by loader.refresh(), while no worker uses the stage.
+  /// `void refresh()` or `void refresh(const Source&)`: reloads the values that it keeps of changing data.
+  /// The loader calls it when it is made and in loader.refresh(), while no worker uses the stage.
   bool has_refresh = false;
-  /// A callable is inside: `callable_type`, and `callable_type& callable()`, which is called instead.
+  /// It contains a callable, which is called instead: `callable_type`, and `callable_type& callable()`.
   bool has_callable = false;
-  /// `apply_stage(stage&, item, context&)`, found by argument-dependent lookup, takes further items.
+  /// `apply_stage(stage&, item, context&)`, found by argument-dependent lookup, takes more types of items.
   bool has_apply_stage = false;
 
   // ---- members of batch stages ----
 
   /// `std::shared_ptr<slab_memory> slab_memory()`: the memory that batches are made in.
   bool has_slab_memory = false;
-  /// `auto around(Batch batch, Rest&& rest) const`: it calls the stages after it itself, by `rest(batch)`.
+  /// `auto around(Batch batch, Rest&& rest) const`: calls the stages after this one, by `rest(batch)`.
   bool has_around = false;
   /// `void deliver(Batch&) const`: called by the thread that takes the batch.
   bool has_deliver = false;
@@ -67,7 +67,7 @@ struct stage_traits {
 
   // ---- what it does ----
 
-  /// An order stage that gives the same samples in every epoch, in whatever order.
+  /// An order stage that gives the same samples in every epoch, in any order.
   bool fixed_samples = false;
   /// An order stage that mixes sources with weights: names(), weights(), set_weights(), size_in().
   bool mixes = false;
@@ -75,12 +75,12 @@ struct stage_traits {
   bool drops_samples = false;
   /// Gives samples others of their epoch: count(), probability(). The loader makes them.
   bool gathers_others = false;
-  /// Keeps samples for later epochs: `find<Item>(context)` gives one or null; frozen().
+  /// Keeps samples for later epochs: `find<Item>(context)` returns one or null; frozen().
   bool caches = false;
-  /// A cache that may have to wait for them: `open<Item>(source, before)`, `find<Item>(context&, reserved)`,
+  /// A cache that may have to wait for one: `open<Item>(source, before)`, `find<Item>(context&, reserved)`,
   /// and an awaitable `ask<Item>(self, source, context, reserved)`.
   bool lookup_suspends = false;
-  /// A batching stage that lays several samples into a row.
+  /// A batching stage that puts several samples into a row.
   bool packs = false;
   /// A batching stage that leaves samples where they are, as group() does: it makes no blocks of memory.
   bool keeps_objects = false;
@@ -104,7 +104,7 @@ class executor;
 
 namespace detail {
 
-/// The traits of a stage; of anything else, the defaults.
+/// The traits of a stage, or the defaults for any other type.
 template <class S>
 inline constexpr stage_traits traits_of{};
 template <stage S>
@@ -168,12 +168,12 @@ consteval bool check_traits() {
 
 }  // namespace detail
 
-/// An order stage says how many positions it leaves of n. `prepare(n, seed, epoch, stage)` gives for one
-/// epoch a function from its positions to those before it; a worker calls it ahead of the epoch, or the
-/// consumer does, perhaps at the same time. All batches of the epoch share the function, and all workers call
-/// it. A function that is faster for many positions has `map(std::uint64_t* positions, std::size_t count)`
-/// too, which changes them in place. The stage's `fingerprint()` covers the parameters that decide the order,
-/// so that a resume with others is refused.
+/// `size(n)` of an order stage says how many of n positions it leaves. For one epoch, `prepare(n, seed,
+/// epoch, stage)` returns a function from its positions to those before it. A worker calls prepare() ahead of
+/// the epoch, or the consumer does, perhaps at the same time. All batches of the epoch share the function,
+/// and all workers call it. A function that is faster for many positions also has `map(std::uint64_t*
+/// positions, std::size_t count)`, which changes them in place. The stage's `fingerprint()` covers the
+/// parameters that decide the order, so that a resume with other values is refused.
 template <class S>
 concept order_stage = detail::stage_of<S, stage_kind::order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;

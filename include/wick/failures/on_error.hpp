@@ -1,6 +1,6 @@
 /// \file
-/// What becomes of a sample that fails: its batch fails, it is left out, another takes its place, it is tried
-/// again.
+/// The actions for a sample that fails: its batch fails, it is left out, another sample takes its place, or
+/// it is tried again.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace wick::inline v0_1 {
 enum class error_action : std::uint8_t {
   fail,     ///< taking its batch throws wick::sample_error
   skip,     ///< left out: its batch is shorter
-  replace,  ///< another sample of the epoch stands in its place
-  retry,    ///< tried again, and it went well
+  replace,  ///< another sample of the epoch took its place
+  retry,    ///< tried again, and it succeeded
 };
 
 /// "fail", "skip", "replace", "retry".
@@ -33,7 +33,7 @@ constexpr std::string_view to_string(error_action a) noexcept {
 
 namespace detail {
 
-/// The same in the words of the report.
+/// The action in the words of the report.
 constexpr std::string_view outcome_of(error_action a) noexcept {
   constexpr std::string_view outcomes[] = {"failed", "skipped", "replaced", "good when tried again"};
   return outcomes[static_cast<std::size_t>(a)];
@@ -41,44 +41,44 @@ constexpr std::string_view outcome_of(error_action a) noexcept {
 
 }  // namespace detail
 
-/// Limits, and details of skip and replace. What is beyond a limit makes taking the batch throw
-/// wick::too_many_errors: always the same batch, since failures are counted in the order of delivery. Each
-/// rank counts its own samples.
+/// Limits, and details of skip and replace. When failures exceed a limit, taking the batch throws
+/// wick::too_many_errors: always for the same batch, since failures are counted in the order of delivery.
+/// Each rank counts its own samples.
 struct error_options {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   /// Failed samples in the whole training; load_state() continues the count.
   std::uint64_t count = unlimited;
   /// The share of failed samples, 0 … 1, among the positions of an epoch that have had their turn. A
   /// substitute that fails, too, doesn't count again. The first 1,000 positions count as 1,000 (or as all of
-  /// a smaller epoch), so that an early failure is no 100 %.
+  /// a smaller epoch), so that an early failure isn't 100 %.
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
-  /// replace: so many are drawn for one place; when all fail, the batch fails. With replace and with skip,
-  /// failed others of one sample of with_others() are drawn again up to as many times.
+  /// With replace, up to this many samples are drawn for one place; if all fail, the batch fails. With
+  /// replace and with skip, failed others of one sample of with_others() are drawn again up to as many times.
   unsigned substitutes = 16;
 };
 
-/// What becomes of failing samples, for loader_options::on_error: a rule, limits, and other rules for single
+/// The handling of failing samples, for loader_options::on_error: a rule, limits, and other rules for single
 /// stages:
 ///
 ///     wick::on_error(wick::on_error::skip, {.rate = 0.01})
 ///         .at("read", wick::on_error::retry(3, 100ms).then(wick::on_error::skip))
 ///
-/// Outcomes depend on the data, the seed, the epoch and the position alone, so batches are the same with any
-/// number of workers and of ranks. What no sample is to blame for fails its batch under
-/// every rule: samples of different shapes, and a batch stage that throws.
+/// Outcomes depend only on the data, the seed, the epoch, and the position, so batches are the same with any
+/// number of workers and ranks. Failures that aren't the fault of a sample fail the batch under every rule:
+/// samples of different shapes, and a batch stage that throws.
 class on_error {
  public:
-  /// How often a failing sample is tried again, and what is done when that doesn't help: on_error::fail,
+  /// How often a failing sample is tried again, and the action if that doesn't help: on_error::fail,
   /// on_error::skip, on_error::replace, on_error::retry(…), or `retry(3).then(skip)`.
   struct rule {
     unsigned retries = 0;                     ///< how often a failing sample is tried again
     std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
-    /// Not set: what is done about other stages, and where that says nothing either: fail.
+    /// Not set: the action of the rule for all stages, and fail if that has none either.
     std::optional<error_action> action;
 
-    /// What is done when the last retry has failed.
+    /// Sets the action to take when the last retry has failed.
     constexpr rule then(const rule& last) const noexcept {
       rule out = *this;
       out.action = last.action;
@@ -90,12 +90,12 @@ class on_error {
   static constexpr rule fail{0, {}, error_action::fail};
   /// The sample is left out: its batch is shorter, and may be empty.
   static constexpr rule skip{0, {}, error_action::skip};
-  /// Another sample of the epoch takes its place; seed, epoch and position say which.
+  /// Another sample of the epoch takes its place; the seed, epoch, and position determine which.
   static constexpr rule replace{0, {}, error_action::replace};
-  /// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
-  /// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before
-  /// the second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends.
-  /// `retry(3).then(skip)` says what is done when the last one fails; else the rule for other stages does.
+  /// Up to `times` more tries, each from the source on and with the random numbers of the first try, so that
+  /// a sample that succeeds late is the same. `backoff` passes before the first retry, twice as long before
+  /// the second, and so on. No worker waits meanwhile, even in a pipeline without a stage that suspends.
+  /// `retry(3).then(skip)` sets the action if the last retry fails; otherwise, the rule for all stages does.
   /// \throws wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
   static rule retry(unsigned times, std::chrono::duration<double> backoff = {});
 
@@ -107,7 +107,7 @@ class on_error {
   on_error(  // NOLINT(google-explicit-constructor)
       const rule& for_all, error_options options = {});
   /// Another rule for one stage, by its name in errors and in the report. Work that decode() defers and that
-  /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
+  /// fails in the batch is a failure of decode. Stages with one name share the rule; the last one set counts.
   on_error& at(std::string stage, const rule& what) &;
   on_error&& at(std::string stage, const rule& what) &&;
 
@@ -115,9 +115,9 @@ class on_error {
   const error_options& options() const noexcept { return options_; }
   /// For the loader: the rule for failures of this stage, with an action.
   rule rule_for(std::string_view stage) const noexcept;
-  /// For the loader: nothing is ever done but to fail the batch.
+  /// For the loader: whether every failure fails its batch.
   bool only_fails() const noexcept;
-  /// For the loader: whether this is done about the failures of any stage.
+  /// For the loader: whether the rule of any stage has this action.
   bool ever(error_action a) const noexcept;
   /// For the loader: the stages that have rules of their own.
   std::vector<std::string_view> stages() const;
@@ -128,8 +128,8 @@ class on_error {
   std::vector<std::pair<std::string, rule>> stages_;
 };
 
-/// More samples failed than error_options allows; thrown in place of the batch in which that happened. A
-/// caller that continues gets the batches behind it, until the next failure.
+/// More samples failed than error_options allows. It is thrown in place of the batch in which that happened.
+/// A caller that continues gets the batches after it, until the next failure.
 class too_many_errors : public error {
  public:
   using error::error;

@@ -1,5 +1,5 @@
 /// \file
-/// What stands around a picture: how wide a border is, and what fills it.
+/// The border around a picture: its width and its fill.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace wick::inline v0_1 {
 
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+/// Pixels on each side: one number for all sides, two (left and right, top and bottom), or four.
 struct edges {
   int left = 0, top = 0, right = 0, bottom = 0;
 
@@ -19,7 +19,7 @@ struct edges {
   constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
 };
 
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+/// One level for all channels, or one for each: `128`, `{124, 116, 104}`. Levels are clamped to [0, 255].
 struct fill_color {
   std::array<std::uint8_t, 4> levels{};
 
@@ -34,10 +34,10 @@ struct fill_color {
   }
 };
 
-/// What stands in the border that pad() makes.
+/// How pad() fills the border.
 enum class padding_mode : std::uint8_t {
   constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
+  edge,       ///< the outermost pixel, repeated
   reflect,    ///< mirrored about the outermost pixel, which is not repeated
   symmetric,  ///< mirrored about the edge
 };

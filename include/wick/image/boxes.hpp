@@ -1,5 +1,5 @@
 /// \file
-/// The boxes of a picture, with their labels: cut and moved as the picture is.
+/// The boxes of a picture, with their labels: they are clipped and moved with the picture.
 #pragma once
 
 #include <array>
@@ -15,22 +15,21 @@
 
 namespace wick::inline v0_1 {
 
-/// Boxes and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
-/// pads. A crop cuts them, and those of which nothing is left are gone, with what belongs to them;
-/// sanitize_boxes() takes away those of which too little is left.
-/// torchvision.tv_tensors.BoundingBoxes of the format XYXY.
+/// Boxes, each with its label and id. In a sample, they follow the picture's crops, resizes, flips, and pads.
+/// A crop clips them, and removes a box, with its label and id, when nothing of it is left. sanitize_boxes()
+/// removes boxes of which too little is left. torchvision.tv_tensors.BoundingBoxes of the format XYXY.
 struct boxes {
-  /// Left, top, right, bottom, in px of the picture: one as large as that is {0, 0, width, height}.
+  /// Left, top, right, bottom, in px of the picture: {0, 0, width, height} covers all of it.
   std::vector<std::array<float, 4>> xyxy;
-  std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
-  std::vector<std::int64_t>
-      ids{};  ///< a number of yours for each, such as where else to find it; as many, or none
-  /// Share of each that crops have left, in (0, 1]. None before the first stage of geometry.
+  std::vector<std::int64_t> labels{};  ///< the class of each box; one for each box, or none
+  /// A number of yours for each box, such as where to find it elsewhere; one for each box, or none.
+  std::vector<std::int64_t> ids{};
+  /// The share of each box that crops have left, in (0, 1]. None before the first geometry stage.
   std::vector<float> visible{};
 
   std::size_t size() const noexcept { return xyxy.size(); }
   bool empty() const noexcept { return xyxy.empty(); }
-  /// What a stage of geometry does first, whether or not it changes this picture.
+  /// Every geometry stage calls this first, whether or not it changes this picture.
   void fill_visible() {
     if (visible.empty()) visible.assign(size(), 1.0f);
   }
@@ -40,17 +39,17 @@ struct boxes {
 
 namespace detail {
 
-/// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-/// there are not as many labels, ids or shares as boxes, a side is no number or less than 0, or for a
-/// border that is mirrored, in which things are that have no box
+/// Applies a geometry step to the boxes of a picture that had the size `in`. \throws wick::error when the
+/// labels, ids, or shares aren't as many as the boxes, when a coordinate isn't finite, when a width or height
+/// is negative, or for a mirrored border, where objects appear that have no box
 void follow(boxes& of, const geometry_step& step, frame in);
 
 }  // namespace detail
 
 /// Options of sanitize_boxes().
 struct sanitize_boxes_options {
-  double min_size = 1;     ///< least width and height, in px of the picture as it is here
-  double min_visible = 0;  ///< least share of a box's area that the crops before this have left
+  double min_size = 1;     ///< least width and height, in px of the picture at this stage
+  double min_visible = 0;  ///< least share of a box's area that earlier crops have left
 };
 
 namespace detail {
@@ -70,9 +69,9 @@ class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
 
 }  // namespace detail
 
-/// Takes boxes away that are too small, or of which crops have left too little, with what belongs to them.
-/// What reaches past the picture is cut first. torchvision.transforms.v2.SanitizeBoundingBoxes, which takes
-/// those away. \throws wick::error for a size below 0, or a share that is none
+/// Removes boxes that are too small, or of which crops have left too little, with their labels and ids. It
+/// first clips boxes that reach past the picture; torchvision.transforms.v2.SanitizeBoundingBoxes removes
+/// those. \throws wick::error when the size is negative, or the share isn't in [0, 1]
 detail::sanitize_boxes_stage sanitize_boxes(const sanitize_boxes_options& options = {});
 
 }  // namespace wick

@@ -1,6 +1,6 @@
 /// \file
-/// A depth map: a distance of 16 bits for each pixel of an image, which is never blended; and decode_depth(),
-/// which makes one of bytes.
+/// A depth map: a 16-bit distance for each pixel of an image, never blended; and decode_depth(), which makes
+/// one from bytes.
 #pragma once
 
 #include <cstdint>
@@ -25,47 +25,47 @@ class depth;
 
 namespace detail {
 
-/// Does what a stage of geometry did to the image.
+/// Applies a geometry step of the image to the depth map.
 void follow(depth& of, const geometry_step& step, frame in);
 
 }  // namespace detail
 
-/// Distances of 16 bits, one a pixel: 0 to 65535, where 0 is "not measured". In a sample it follows the
-/// image's geometry, and color stages leave it alone. A distance is never blended with its neighbor, since
-/// there is nothing at the mean of two objects: resizes and rotations take the nearest. Borders are 0. It is
-/// decoded when its slot in the batch is known, and batches as [H, W] of int32.
+/// 16-bit distances, one a pixel: 0 to 65535, where 0 is "not measured". In a sample, the depth map follows
+/// the image's geometry, and color stages don't change it. Distances are never blended, since there is no
+/// object at the mean distance of two others: resizes and rotations take the nearest. Borders are 0. The map
+/// is decoded when its slot in the batch is known, and batches as [H, W] of int32.
 class depth {
  public:
   depth() noexcept = default;
-  /// Distances that exist already, row by row. \throws wick::error unless there are width · height of them
+  /// Existing distances, row by row. \throws wick::error unless there are width · height of them
   depth(int width, int height, std::vector<std::uint16_t> distances);
   /// For decode_depth().
   explicit depth(lazy_image distances) noexcept : distances_(std::move(distances)) {}
 
-  /// As it comes out.
+  /// The size after all planned operations.
   int width() const noexcept { return distances_.width(); }
   int height() const noexcept { return distances_.height(); }
   bool empty() const noexcept { return distances_.empty(); }
   /// The distances, row by row. \throws wick::error for damaged data
   std::vector<std::uint16_t> distances() const;
-  /// A pipeline that ends without batch(), and group(), give it decoded.
+  /// A pipeline that ends without batch(), and group(), deliver it decoded.
   using materialized_type = depth;
   depth materialize() &&;
   void carry_out();
-  /// Another one, with the same distances, which are not copied. \throws wick::error before carry_out()
+  /// Returns a map that shares the distances; they aren't copied. \throws wick::error before carry_out()
   depth share() { return depth(distances_.share()); }
   std::size_t kept_bytes() const noexcept { return distances_.kept_bytes(); }
   /// For a cache on disk. \throws wick::error before carry_out()
   void save(cache_writer& out) const { distances_.save(out); }
   static depth load(cache_reader& in) { return depth(lazy_image::load(in)); }
   static constexpr std::string_view saved_as = "depth 1";
-  /// Another one, decoded or not.
+  /// A copy, decoded or not.
   depth clone() const { return depth(distances_.clone()); }
 
   /// [H, W].
   wick::shape extents() const { return {height(), width()}; }
   dtype type() const noexcept { return dtype::int32; }
-  /// Decodes what is needed, straight into the slot. \throws wick::error for damaged data
+  /// Decodes the needed part, straight into the slot. \throws wick::error for damaged data
   void write_to(slot to) const;
 
  private:
@@ -76,7 +76,7 @@ class depth {
 
 /// Options of decode_depth().
 struct decode_depth_options {
-  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken
+  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is allocated
 };
 
 namespace detail {
@@ -103,9 +103,9 @@ class decode_depth_stage {
 
 }  // namespace detail
 
-/// Bytes → depth: a gray PNG of 16 bits, as RGB-D cameras and KITTI, NYU, and ScanNet store it. It takes the
-/// first part of the sample that is still bytes: `zip(images, depths) | read() | decode() | decode_depth()`.
-/// \throws wick::error for anything else, a PNG of 8 bits too
+/// Bytes → depth: a 16-bit gray PNG, as RGB-D cameras and KITTI, NYU, and ScanNet store it. decode_depth()
+/// takes the first part of the sample that is still bytes: `zip(images, depths) | read() | decode() |
+/// decode_depth()`. \throws wick::error for anything else, including an 8-bit PNG
 detail::decode_depth_stage decode_depth(const decode_depth_options& options = {});
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// Points in a picture (joints, corners): moved as the picture is, and marked when they are outside.
+/// Points in a picture (joints, corners): they move with the picture, and are marked when they are outside.
 #pragma once
 
 #include <array>
@@ -11,19 +11,18 @@
 
 namespace wick::inline v0_1 {
 
-/// Points, of which none is ever dropped: the k-th stays the k-th. In a sample they go along with the
-/// picture's crops, resizes, flips and pads. What a flip makes of left and right hands is not known here.
+/// Points. None is ever dropped: the k-th stays the k-th. In a sample, they follow the picture's crops,
+/// resizes, flips, and pads. A flip doesn't exchange the points of left and right hands.
 /// torchvision.tv_tensors.KeyPoints.
 struct keypoints {
   std::vector<std::array<float, 2>> xy;  ///< x, y: the first pixel is 0, the last of a row width - 1
-  /// Of each, 0 when it is not to be seen; other numbers are yours (COCO's 1 and 2). A point that is outside
-  /// after a step gets 0, and keeps it. None before the first stage of
-  /// geometry: all are seen.
+  /// For each point, 0 when it isn't visible; other numbers are yours (COCO's 1 and 2). A point that is
+  /// outside after a step gets 0, and keeps it. None before the first geometry stage: all are visible.
   std::vector<std::uint8_t> visible{};
 
   std::size_t size() const noexcept { return xy.size(); }
   bool empty() const noexcept { return xy.empty(); }
-  /// What a stage of geometry does first, whether or not it changes this picture.
+  /// Every geometry stage calls this first, whether or not it changes this picture.
   void fill_visible() {
     if (visible.empty()) visible.assign(size(), 1);
   }
@@ -33,8 +32,8 @@ struct keypoints {
 
 namespace detail {
 
-/// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-/// there are not as many marks as points, or for a border that is mirrored
+/// Applies a geometry step to the points of a picture that had the size `in`. \throws wick::error when the
+/// marks aren't as many as the points, or for a mirrored border
 void follow(keypoints& of, const geometry_step& step, frame in);
 
 }  // namespace detail

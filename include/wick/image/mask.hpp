@@ -1,6 +1,6 @@
 /// \file
-/// A mask: a number for each pixel of a picture (its class), which is never blended; and
-/// decode_mask(), which makes one of bytes.
+/// A mask: a number for each pixel of a picture (its class), never blended; and decode_mask(), which makes
+/// one from bytes.
 #pragma once
 
 #include <cstdint>
@@ -24,50 +24,50 @@ class mask;
 
 namespace detail {
 
-/// Does what a stage of geometry did to the picture. Pixels are taken as they are: the one that torch's
-/// `nearest` takes (under the upper left corner), that under the center where the resize of the picture is
+/// Applies a geometry step of the picture to the mask. Pixels are copied, not blended: the pixel that torch's
+/// `nearest` takes (under the upper left corner), or the one under the center if the picture's resize is
 /// `nearest`, too.
 void follow(mask& of, const geometry_step& step, frame in);
 
 }  // namespace detail
 
-/// Numbers of classes, one a pixel; distances are a wick::depth. In a sample it goes along with the picture's
-/// crops, resizes, flips and pads; colors leave it alone. It is decoded when its slot in the batch is known,
-/// and batches as [H, W], of uint8 or int32: `.to(torch::kLong)` on the device makes of it what cross_entropy
-/// takes.
+/// Class numbers, one a pixel; use wick::depth for distances. In a sample, the mask follows the picture's
+/// crops, resizes, flips, and pads; color stages don't change it. It is decoded when its slot in the batch is
+/// known, and batches as [H, W] of uint8 or int32: `.to(torch::kLong)` on the device converts it for
+/// cross_entropy.
 class mask {
  public:
   mask() noexcept = default;
-  /// Numbers that exist already. \throws wick::error unless there is one channel
+  /// Existing numbers. \throws wick::error unless there is one channel
   mask(image numbers);  // NOLINT: implicit on purpose
   /// For decode_mask().
   explicit mask(lazy_image numbers) noexcept : numbers_(std::move(numbers)) {}
 
-  /// As it comes out.
+  /// The size after all planned operations.
   int width() const noexcept { return numbers_.width(); }
   int height() const noexcept { return numbers_.height(); }
   bool empty() const noexcept { return numbers_.empty(); }
-  /// The numbers, in one channel. \throws wick::error for damaged data, or for numbers of 16 bits, which have
-  /// no place in an image
+  /// The numbers, in one channel. \throws wick::error for damaged data, or for 16-bit numbers, which an image
+  /// can't hold
   image pixels() const;
-  /// A pipeline that ends without batch(), and group(), give it decoded.
+  /// A pipeline that ends without batch(), and group(), deliver it decoded.
   using materialized_type = mask;
   mask materialize() &&;
   void carry_out();
-  /// Another one, with the same pixels, which are not copied. \throws wick::error before carry_out()
+  /// Returns a mask that shares the pixels; they aren't copied. \throws wick::error before carry_out()
   mask share() { return mask(numbers_.share()); }
   std::size_t kept_bytes() const noexcept { return numbers_.kept_bytes(); }
   /// For a cache on disk. \throws wick::error before carry_out()
   void save(cache_writer& out) const { numbers_.save(out); }
   static mask load(cache_reader& in) { return mask(lazy_image::load(in)); }
   static constexpr std::string_view saved_as = "mask 1";
-  /// Another one, decoded or not.
+  /// A copy, decoded or not.
   mask clone() const { return mask(numbers_.clone()); }
 
   /// [H, W].
   wick::shape extents() const { return {height(), width()}; }
   dtype type() const noexcept { return numbers_.type(); }
-  /// Decodes what is needed, straight into the slot. \throws wick::error for damaged data
+  /// Decodes the needed part, straight into the slot. \throws wick::error for damaged data
   void write_to(slot to) const;
 
  private:
@@ -78,9 +78,9 @@ class mask {
 
 /// Options of decode_mask().
 struct decode_mask_options {
-  /// uint8, or int32: then a PNG of 16 bits is taken as well, as it is.
+  /// uint8, or int32, which also accepts 16-bit PNGs, unscaled.
   dtype type = dtype::uint8;
-  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken
+  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is allocated
 };
 
 namespace detail {
@@ -107,9 +107,9 @@ class decode_mask_stage {
 
 }  // namespace detail
 
-/// Bytes → mask: the numbers that a PNG or GIF with a palette stores, or the levels of a gray PNG, as they
-/// are, of 16 bits with `.type = wick::dtype::int32`. It takes the first part of the sample that is still
-/// bytes: after decode() that of the mask. \throws wick::error when the bytes aren't such a picture
+/// Bytes → mask: the stored numbers of a PNG or GIF with a palette, or the unscaled levels of a gray PNG, up
+/// to 16 bits with `.type = wick::dtype::int32`. decode_mask() takes the first part of the sample that is
+/// still bytes: after decode(), the mask. \throws wick::error when the bytes aren't such a picture
 detail::decode_mask_stage decode_mask(const decode_mask_options& options = {});
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// Outlines in a picture, with their labels: moved as the picture is, and cut at its border.
+/// Outlines in a picture, with their labels: they move with the picture, and are clipped at its border.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@
 
 namespace wick::inline v0_1 {
 
-/// Outlines and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
-/// pads. A crop cuts them (Sutherland and Hodgman, "Reentrant polygon clipping", 1974: the parts of one that
-/// falls apart stay joined along the border), and those of which nothing is left are gone, with what belongs
-/// to them. torchvision has none; the coordinates are those of wick::boxes.
+/// Outlines, each with its label and id. In a sample, they follow the picture's crops, resizes, flips, and
+/// pads. A crop clips them (Sutherland and Hodgman, "Reentrant polygon clipping", 1974: the parts of an
+/// outline that falls apart stay joined along the border), and removes an outline, with its label and id,
+/// when nothing of it is left. torchvision has no polygons; the coordinates are those of wick::boxes.
 struct polygons {
-  /// The corners of each outline, x and y in px of the picture; the last is joined with the first.
+  /// The corners of each outline, x and y in px of the picture; the last is joined to the first.
   std::vector<std::vector<std::array<float, 2>>> outlines;
-  std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
-  std::vector<std::int64_t> ids{};     ///< a number of yours for each: whose part it is; as many, or none
+  std::vector<std::int64_t> labels{};  ///< the class of each outline; one for each, or none
+  std::vector<std::int64_t> ids{};  ///< your number of the object that each is part of; one for each, or none
 
   std::size_t size() const noexcept { return outlines.size(); }
   bool empty() const noexcept { return outlines.empty(); }
@@ -29,9 +29,8 @@ struct polygons {
 
 namespace detail {
 
-/// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-/// there are not as many labels or ids as outlines, a coordinate is no number, or for a border that is
-/// mirrored
+/// Applies a geometry step to the outlines of a picture that had the size `in`. \throws wick::error when the
+/// labels or ids aren't as many as the outlines, when a coordinate isn't finite, or for a mirrored border
 void follow(polygons& of, const geometry_step& step, frame in);
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 /// \file
-/// One picture outside of a pipeline, as torchvision.io has it: for inference, tools, and tests.
+/// One picture outside of a pipeline, like torchvision.io: for inference, tools, and tests.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,12 @@
 
 namespace wick::inline v0_1 {
 
-/// All pixels of an encoded picture: [H, W, C], levels of 8 bits. The options of the crop index are ignored,
-/// and
-/// `.type` must be uint8; a PNG of 16 bits wants `.reduce_16_bits`. \throws wick::error that says what is
-/// wrong with the bytes
+/// Decodes all pixels of a picture: [H, W, C], 8-bit levels. The options of the crop index are ignored, and
+/// `.type` must be uint8; a 16-bit PNG needs `.reduce_16_bits`. \throws wick::error that says what is wrong
+/// with the bytes
 image decode_image(std::span<const std::byte> encoded, const decode_options& options = {});
 
-/// The same of a file. \throws wick::error that names the file
+/// The same for a file. \throws wick::error that names the file
 image read_image(const std::string& path, const decode_options& options = {});
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
+/// read(): from a sample's location to its bytes, on a worker if they are cached, else on an I/O thread.
 #pragma once
 
 #include <array>
@@ -32,14 +32,14 @@ namespace wick::inline v0_1 {
 
 /// Options of read().
 struct read_options {
-  /// A file, or a record with all its members, of more bytes is an error of its sample.
+  /// A sample fails if its file, or its record with all its members, has more bytes.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
 namespace detail {
 
-/// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
-/// no file open. \throws wick::error
+/// The number of bytes in the range: as the source said, or up to the current end of the file. May block;
+/// leaves no file open. \throws wick::error
 std::uint64_t length_of(const file_range& where);
 
 /// Reads file ranges one after another; neighbors in one file open it once. Blocks. For I/O threads.
@@ -50,25 +50,25 @@ class file_range_reader {
   file_range_reader& operator=(const file_range_reader&) = delete;
   ~file_range_reader() { close(); }
 
-  /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
-  /// more
+  /// `length` is the result of length_of(). \throws wick::error if the file can't be opened, or isn't as long
+  /// any more
   bytes read(const file_range& where, std::uint64_t length);
 
  private:
   bytes read_once(const file_range& where, std::uint64_t length);
   int open(const char* path);
   void close() noexcept;
-  /// Files that reads have open in this process.
+  /// The number of files that reads have open in this process.
   static std::atomic<int>& open_now() noexcept;
-  /// Where the process has no descriptor left, the other reads give theirs back. When there are none for
-  /// half a second the program has them all.
+  /// If the process has no descriptors left, waits for other reads to give theirs back. If reads have had no
+  /// file open for half a second, the program itself holds all descriptors.
   static file_handle open_when_possible(const char* path);
 
   file_handle own_;
   const char* opened_ = nullptr;
 };
 
-/// The parts of a sample that lie in files, and then their bytes. The first N take no memory of their own.
+/// The parts of a sample that are in files, and then their bytes. The first N need no allocation.
 template <std::size_t N>
 class part_list {
  public:
@@ -85,12 +85,12 @@ class part_list {
 
  private:
   std::array<range_part, N> first_{};
-  std::vector<range_part> more_;  // all of them, where they are more than N
+  std::vector<range_part> more_;  // all of them, if there are more than N
   std::size_t size_ = 0;
 };
 
 /// How an item is read: `split(where, f)` calls f(file_range) for each of its parts, `usual` of which are
-/// common, and `join(where, parts)` makes of their bytes what read() gives.
+/// common, and `join(where, parts)` makes the result of read() from their bytes.
 template <class From>
 struct read_shape;
 template <>
@@ -119,12 +119,13 @@ struct read_shape<record<file_range>> {
 /// \throws wick::error
 void check_size(std::uint64_t found, const read_options& options);
 
-/// Reads the parts of a sample: at once where all lie in the page cache, else by I/O threads, and those on
-/// servers by no thread of the executor. All are reserved together. Called with the same parts each time.
+/// Reads the parts of a sample: at once if all are in the page cache, otherwise on I/O threads. Parts on
+/// servers take no thread of the executor. Memory for all parts is reserved together. Call it with the same
+/// parts each time.
 class range_reads {
  public:
   range_reads(context& c, const read_options& options) noexcept : context_(&c), options_(options) {}
-  /// Whether all are read. \throws wick::error
+  /// Whether all parts are read. \throws wick::error
   bool begin(std::span<range_part> parts);
   bool wait(std::span<range_part> parts, std::coroutine_handle<> waiter);
   /// \throws wick::error, wick::cancelled
@@ -143,7 +144,7 @@ class range_reads {
   std::optional<typename task<void>::awaiter> awaiting_;
 };
 
-/// What awaiting read() does.
+/// The operation that awaiting read() performs.
 template <class From>
 class [[nodiscard]] read_operation {
   using shape = read_shape<From>;
@@ -170,16 +171,16 @@ class [[nodiscard]] read_operation {
   range_reads reads_;
 };
 
-/// An item that knows how it is read, for samples that are no ranges of files: a row of a table, a value of a
-/// database. `read(c, options)` gives what is awaited for a `read_type`. It never blocks a worker, takes its
-/// memory from the loader's bound, and does not refer to the item, which is gone by then.
+/// An item that knows how to read itself, for samples that aren't ranges of files: a row of a table, a value
+/// of a database. `read(c, options)` returns an awaitable that gives a `read_type`. It never blocks a worker,
+/// takes its memory from the loader's bound, and doesn't refer to the item, which is gone by then.
 template <class T>
 concept reads_itself = requires(const T& where, context& c, const read_options& options) {
   typename T::read_type;
   { where.read(c, options) } -> awaitable;
 };
 
-/// What read() makes of an item: bytes of each file range in it.
+/// The result of read() for an item: each file range in it becomes bytes.
 template <class T>
 struct read_result {
   using type =
@@ -197,8 +198,8 @@ struct read_result<std::tuple<T...>> {
   static constexpr bool differs = (read_result<T>::differs || ...);
 };
 
-/// An item that is read as a whole, since several of its parts lie somewhere. A sample<> of which only the
-/// data does is read by that.
+/// Whether read() takes an item as a whole, since several of its parts are to be read. For a sample<> with
+/// only data to read, read() takes the data.
 template <class T>
 inline constexpr bool is_read_whole = false;
 template <class D, class T>
@@ -206,7 +207,7 @@ inline constexpr bool is_read_whole<sample<D, T>> = read_result<T>::differs;
 template <class... T>
 inline constexpr bool is_read_whole<std::tuple<T...>> = read_result<std::tuple<T...>>::differs;
 
-/// What a message calls one part of several: its file, or the key of a record. The source has both.
+/// The name of one part of several in a message: its file, or the key of a record. The source owns both.
 inline const char* name_of_part(const file_range& part) noexcept {
   return part.path == nullptr ? "" : part.path;
 }
@@ -254,7 +255,7 @@ task<typename read_result<T>::type> read_part(T part, context* c, read_options o
   }
 }
 
-/// One part after the other, so that a sample has one file open at a time.
+/// Reads one part after the other, so that a sample has one file open at a time.
 template <class... T>
 task<typename read_result<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
                                                               read_options options) {
@@ -282,7 +283,7 @@ class read_stage {
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<file_range> operator()(file_range where, context& c) const { return {where, c, options_}; }
   read_operation<record<file_range>> operator()(record<file_range> where, context& c) const;
-  /// Of what another room has said how to read.
+  /// For an item whose read_shape is defined in another room.
   template <class From>
     requires(sizeof(read_shape<From>) != 0)
   read_operation<From> operator()(From where, context& c) const {
@@ -305,11 +306,11 @@ class read_stage {
 }  // namespace detail
 
 /// Reads a file_range (or all members of a record, or all ranges of a zipped sample) into wick::bytes, and a
-/// row of a table into its values. Never blocks a worker: I/O threads of the executor read bytes that are not
-/// in the page cache. Where the loader's memory bound has no room, samples wait, and the lowest position
-/// goes first. A sample that waits for memory has no file open. Your own stage may read more:
-/// `co_await wick::read()(where, c)`. \throws wick::error when the file
-/// can't be opened, ends early, or is larger than `max_bytes`
+/// row of a table into its values. Never blocks a worker: I/O threads of the executor read bytes that aren't
+/// in the page cache. If the loader's memory bound has no room, samples wait, and the lowest position goes
+/// first. A sample that waits for memory has no file open. Your own stage may read more:
+/// `co_await wick::read()(where, c)`. \throws wick::error if the file can't be opened, ends early, or is
+/// larger than `max_bytes`
 detail::read_stage read(read_options options = {}) noexcept;
 
 }  // namespace wick

@@ -26,22 +26,22 @@ class record;
 
 namespace detail {
 
-/// The members that a source was asked for: extensions in lower case without the dot. One field may name
-/// alternatives, "jpg;jpeg;png", of which the first that a sample has is taken.
+/// The members requested from a source: extensions in lower case without the dot. One field may name
+/// alternatives, "jpg;jpeg;png"; the first one that a sample has is taken.
 class record_fields {
  public:
   static constexpr std::size_t max_fields = 8;
 
-  /// \throws wick::error for no or more than 8 fields, an empty one, or an extension named twice
+  /// \throws wick::error for no fields, more than 8, an empty one, or an extension named twice
   explicit record_fields(const std::vector<std::string>& wanted);
 
   std::size_t size() const noexcept { return alternatives_.size(); }
-  /// "jpg;jpeg;png", as it was asked for.
+  /// The field as requested: "jpg;jpeg;png".
   const std::string& name(std::size_t field) const noexcept { return names_[field]; }
   const std::vector<std::string>& alternatives(std::size_t field) const noexcept;
   std::size_t find(std::string_view extension) const noexcept { return find_alternative(extension).first; }
 
-  /// The field and the place among its alternatives; {size(), 0} when no field has `extension`.
+  /// The field, and the place among its alternatives, of `extension`; {size(), 0} if no field has it.
   std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept;
 
   /// A record with these fields, which must outlive it, and no members yet.
@@ -65,8 +65,8 @@ struct record_names {
 
 }  // namespace detail
 
-/// The wanted members of one sample, in the order they were asked for. `T` is file_range before read(), bytes
-/// after. The key and the names of the fields are in the source, which outlives every record; a record that a
+/// The requested members of one sample, in the order of the request. `T` is file_range before read(), bytes
+/// after it. The source owns the key and the names of the fields, and outlives every record. A record that a
 /// cache on disk has read owns its own.
 template <class T>
 class record {
@@ -75,7 +75,7 @@ class record {
   static constexpr std::string_view saved_as = "record";
 
   record() = default;
-  /// The same key and fields, and no members yet: push_back what became of them.
+  /// A record with the same key and fields, and no members yet: push_back the converted ones.
   template <class U>
   explicit record(const record<U>& like) noexcept
       : key(like.key), fields_(like.fields_), names_(like.names_) {}
@@ -85,8 +85,8 @@ class record {
   std::size_t size() const noexcept { return size_; }
   T& operator[](std::size_t i) noexcept { return members_[i]; }
   const T& operator[](std::size_t i) const noexcept { return members_[i]; }
-  /// The member with that extension, or the field that has it among its alternatives.
-  /// \throws wick::error when no field has it
+  /// The member of the field that is `extension`, or that has it among its alternatives.
+  /// \throws wick::error if no field has it
   T& at(std::string_view extension) { return members_[index(extension)]; }
   const T& at(std::string_view extension) const { return members_[index(extension)]; }
 
@@ -106,7 +106,7 @@ class record {
     }
     return out;
   }
-  /// For a cache on disk: the key, the names of the fields, and the members.
+  /// For a cache on disk: writes the key, the names of the fields, and the members.
   void save(cache_writer& out) const
     requires std::is_same_v<T, bytes>
   {
@@ -146,7 +146,7 @@ class record {
     return out;
   }
 
-  /// At most 8.
+  /// Adds a member, up to 8 of them.
   void push_back(T member) { members_.at(size_++) = std::move(member); }
   const detail::record_fields* fields() const noexcept { return fields_; }
 
@@ -171,7 +171,7 @@ class record {
 
   const detail::record_fields* fields_ = nullptr;
   std::size_t size_ = 0;
-  std::shared_ptr<const detail::record_names> names_;  // those of a record that a cache has read
+  std::shared_ptr<const detail::record_names> names_;  // owned by a record that a cache has read
   std::array<T, detail::record_fields::max_fields> members_{};
 };
 

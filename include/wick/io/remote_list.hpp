@@ -6,7 +6,7 @@
 
 namespace wick::inline v0_1 {
 
-/// What wick::remote() gives, for sources to take in the place of paths. A value.
+/// The result of wick::remote(), which sources take in place of paths. A value.
 struct remote_list : detail::remote_objects {};
 
 }  // namespace wick

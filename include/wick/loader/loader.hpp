@@ -1,6 +1,6 @@
 /// \file
-/// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in
-/// order.
+/// The loader, the object that a training program holds. It runs a pipeline and gives batches in order, epoch
+/// after epoch.
 #pragma once
 
 #include <concepts>
@@ -27,33 +27,34 @@
 
 namespace wick::inline v0_1 {
 
-/// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
-/// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
+/// Runs a pipeline. Workers, pools, open files, and the user's stages live as long as the loader. Nothing is
+/// torn down between epochs, and the next epoch's first batches are made while the last of this one are
+/// consumed.
 ///
-/// Its type says what an epoch gives, not how it is made: `wick::loader<Batch>`, where Batch is what the
-/// pipeline's last stage gives; for a pipeline without batch() a sample. It is deduced where the pipeline is
-/// known, `wick::loader train(pipeline, options)`, and written down where a loader is a member, an element of
-/// a std::vector, or one of several pipelines. A loader that was default-constructed or moved from is empty:
-/// its functions throw std::logic_error until it is assigned another.
+/// Its type names the value that an epoch gives, not how it is made: `wick::loader<Batch>`. Batch is the
+/// output of the pipeline's last stage, or a sample if the pipeline has no batch(). The compiler deduces it
+/// from the pipeline, `wick::loader train(pipeline, options)`. Write it out where a loader is a member, an
+/// element of a std::vector, or one of several pipelines. A loader that was default-constructed or moved from
+/// is empty: its functions throw std::logic_error until another loader is assigned to it.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members; taking on two at the same
-/// time throws std::logic_error (not checked within a group of 16 samples without batch()). The content of a
-/// batch depends on the data, the pipeline, the seed, the epoch and the batch's number, never on workers or
-/// timing. loader_options::on_error decides what becomes of a failing sample. Without a rule there, taking
-/// its batch throws wick::sample_error; the next call takes the batch after it. Destroying a loader in the
-/// middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that waits in
-/// next_async() is using it, as a thread in next() is: let it continue first.
+/// One thread (or one coroutine) takes the batches and calls the other members. Taking batches on two at the
+/// same time throws std::logic_error (not checked within a group of 16 samples without batch()). The content
+/// of a batch depends on the data, the pipeline, the seed, the epoch, and the batch's number, never on
+/// workers or timing. loader_options::on_error decides how a failing sample is handled. Without a rule there,
+/// taking its batch throws wick::sample_error, and the next call takes the batch after it. Destroying a
+/// loader in the middle of an epoch is prompt: work that has begun ends, and no other work begins. A
+/// coroutine that waits in next_async() is using the loader, as a thread in next() is: let it continue first.
 template <class Batch>
 class loader : public loader_base {
  public:
-  /// What an epoch gives: a batch (wick::sample of tensors for a source of samples), or a sample when the
-  /// pipeline has no batch().
+  /// The type that an epoch gives: a batch (wick::sample of tensors for a source of samples), or a sample
+  /// when the pipeline has no batch().
   using value_type = Batch;
 
   loader() = default;
-  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
-  /// workers are given beside an executor, or when a failure log or quarantine file can't be opened or is of
-  /// another data set
+  /// \throws wick::error when an epoch would be empty, when on_error asks for something that this pipeline
+  /// can't do, when both workers and an executor are given, or when a failure log or quarantine file can't be
+  /// opened or belongs to another data set
   template <class Source, class... S>
   explicit loader(pipeline<Source, S...> what, loader_options options = {}) {
     using made = typename detail::pipeline_types<Source, S...>::delivered;
@@ -69,47 +70,49 @@ class loader : public loader_base {
           new detail::loader_of<Batch>(std::move(own), std::move(typed), options));
     }
   }
-  /// Of a pipeline in which a stage doesn't fit: the compiler has said so.
+  /// For a pipeline with a stage that doesn't fit: the compiler has reported it.
   template <class Other>
     requires(std::is_same_v<Other, detail::misfit_source::item> && !std::is_same_v<Batch, Other>)
   loader(loader<Other>) {}  // NOLINT(google-explicit-constructor)
 
-  /// A source as it is, without a stage: its items, one after the other.
+  /// A source without a stage: gives its items, one after another.
   template <source Source>
   explicit loader(Source what, loader_options options = {})
       : loader(pipeline<Source>{std::move(what), {}}, std::move(options)) {}
-  /// Of almost a source: the compiler says what is wrong.
+  /// For a type that is almost a source: the compiler says what is wrong.
   template <detail::almost_source Source>
   explicit loader(const Source&, const loader_options& = {}) {
     detail::check_source<Source>();
   }
 
-  /// A range for one pass: its iterators take batches as they advance, its next() without them.
+  /// A single-pass range: its iterators take batches as they advance, and its next() takes them without
+  /// iterators.
   using epoch_range = detail::epoch_range<Batch>;
-  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
-  /// are ready already; else the prefetched batches are dropped. An epoch that was left early starts again. A
-  /// range throws std::logic_error once another epoch() was called. The epoch of a loaded state resumes where
-  /// the state stands, once; asking for another one instead forgets the state. May be called on a worker,
-  /// too: there next_async() waits for dropped batches to end.
-  /// \throws wick::error when the source has another size than when the loader was made; nothing has changed
-  /// then
+  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. If it follows the previous epoch, its first
+  /// batches are ready already; otherwise, the prefetched batches are dropped. An epoch that was left early
+  /// starts again. A range throws std::logic_error once another epoch() has been called. The epoch of a
+  /// loaded state resumes at the state's place, once; beginning another epoch instead discards the state. May
+  /// be called on a worker, too: next_async() then waits for dropped batches to end.
+  /// \throws wick::error when the source's size has changed since the loader was made or last refreshed;
+  /// the loader is unchanged then
   template <std::integral Number>
   epoch_range epoch(Number e) {
     core().epoch(static_cast<std::uint64_t>(e));
     return epoch_range(core());
   }
-  /// `for (auto& batch : train)`: epoch 0, or what is left of the epoch of a state that was loaded; after
-  /// that the epoch after the one before, to whose end that need not have come.
+  /// `for (auto& batch : train)`: epoch 0, or the rest of the epoch of a loaded state; after that, the epoch
+  /// after the last one begun, finished or not.
   typename epoch_range::iterator begin() { return epoch(next_epoch()).begin(); }
   std::default_sentinel_t end() const noexcept { return {}; }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
-  /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
-  /// wick::too_many_errors at a limit of on_error; the next call continues behind it
-  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
-  /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
+  /// \throws wick::sample_error when one of its samples failed and on_error has no other action,
+  /// wick::too_many_errors at a limit of on_error; the next call continues after that batch
+  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block
+  /// (also in a stage of any loader on that executor): use next_async(); and while another thread or
+  /// coroutine is using the loader
   std::optional<Batch> next() { return core().next_value(); }
-  /// The same, and asks `keep` about ten times a second whether to wait on: `next([] { return !stopped; })`.
+  /// The same, but asks `keep` about ten times a second whether to wait: `next([] { return !stopped; })`.
   /// \throws wick::cancelled when it returns false; the next call waits for the same batch
   template <std::predicate Keep>
   std::optional<Batch> next(Keep keep) {
@@ -137,7 +140,7 @@ loader(Source) -> loader<typename detail::delivered_by<Source>::type>;
 template <detail::almost_source Source>
 loader(Source, loader_options = {}) -> loader<detail::misfit_source::item>;
 
-/// A mistake, and one message: stages without a source.
+/// Stages without a source: a mistake that gets a single message.
 template <class... S>
 class loader<detail::chain<S...>> : public loader<int> {
   static_assert(sizeof...(S) == ~std::size_t{0},

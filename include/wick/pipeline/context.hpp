@@ -1,6 +1,5 @@
 /// \file
-/// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to
-/// give up.
+/// The context of a stage's sample: its place in the epoch, its random stream, and whether to give up.
 #pragma once
 
 #include <coroutine>
@@ -42,9 +41,8 @@ struct blocking_call {
 
 }  // namespace detail
 
-/// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
-/// Lives as long as the sample is on its way; a coroutine stage may keep the reference across its
-/// suspensions.
+/// All that a stage may know about its current sample. Every stage that asks for it gets it by reference. It
+/// lives as long as the sample is in flight; a coroutine stage may keep the reference across its suspensions.
 class context : public detail::sample_context {
  public:
   using sample_context::sample_context;
@@ -55,17 +53,17 @@ class context : public detail::sample_context {
   std::uint64_t seed() const noexcept { return where_.seed; }
   /// The number given to loader::epoch().
   std::uint64_t epoch() const noexcept { return where_.epoch; }
-  /// Where the sample stands in the epoch, counted over all ranks.
+  /// The sample's position in the epoch, counted over all ranks.
   std::uint64_t position() const noexcept { return where_.position; }
-  /// Which sample of the source it is.
+  /// The sample's index in the source.
   std::uint64_t index() const noexcept { return where_.index; }
-  /// What the source calls the sample, as messages and the failure log do: "photos/0012.jpg"; "sample 12"
-  /// where it has no name, or no loader.
+  /// The source's name for the sample, which messages and the failure log use: "photos/0012.jpg". It is
+  /// "sample 12" if the source has no name for it, or if there is no loader.
   std::string key() const;
 
-  /// The random stream of this sample in this stage. Two stages of a kind have streams of their own. A stream
-  /// is keyed by the stage's number in the pipeline, so adding a stage before this one, also one that draws
-  /// nothing (a cache, a callable), gives it other numbers.
+  /// The random stream of this sample in this stage. Two stages of the same kind have separate streams. The
+  /// stage's number in the pipeline is part of a stream's key. So adding a stage before this one, even one
+  /// that draws nothing (a cache, a callable), changes its numbers.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
       random_ = frozen_ ? random_stream(0, 0, where_.index, stage_)
@@ -75,20 +73,20 @@ class context : public detail::sample_context {
     return random_;
   }
 
-  /// Set when the loader is being destroyed or the epoch was left: long work may look at it and give up.
+  /// Set when the loader is being destroyed or the epoch was abandoned. Long work can check it and give up.
   const stop_token& stop() const noexcept { return stop_; }
-  /// Where this pipeline runs; null in a context that a test made by hand.
+  /// The executor that runs this pipeline; null in a context that a test made by hand.
   executor* on() const noexcept { return executor_; }
 
   /// For a call that blocks (a database, a library's own I/O): `auto row = co_await c.run_blocking(f);` runs
-  /// f() on an I/O thread, while the worker does something else, and gives what it returns or throws. In a
-  /// context that a test made by hand it is called at once.
+  /// f() on an I/O thread while the worker does other work, and returns its result or throws its exception.
+  /// In a context that a test made by hand, it calls f() at once.
   template <class F>
   task<std::invoke_result_t<F&>> run_blocking(F f) {
     return detail::blocking_call<F>::run(executor_, std::move(f));
   }
 
-  /// What reserve() gives; to be awaited, once.
+  /// The result of reserve(); await it once.
   class [[nodiscard]] reserve_awaiter {
    public:
     bool await_ready() noexcept { return !room_ || room_->await_ready(); }
@@ -105,21 +103,21 @@ class context : public detail::sample_context {
     }
     std::optional<detail::byte_budget::account_awaiter> room_;
   };
-  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
-  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
-  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
-  /// coroutines of one sample at a time.
+  /// Waits until the loader's memory bound has room for `bytes` more: `co_await c.reserve(n);` before a stage
+  /// reads or makes something large, as read() does. The sample keeps the bytes until it is in its batch or
+  /// has failed; you don't give them back. A sample that has some can reserve more, and several coroutines
+  /// of one sample can reserve at the same time.
   reserve_awaiter reserve(std::size_t bytes) noexcept {
     asked_->fetch_add(bytes, std::memory_order_relaxed);
     return reserve_awaiter(*this, bytes);
   }
-  /// The same at once or not at all.
+  /// Reserves the bytes at once, or returns false.
   bool try_reserve(std::size_t bytes) noexcept {
     if (memory_ != nullptr && !memory_->try_acquire(*account_, bytes)) return false;
     asked_->fetch_add(bytes, std::memory_order_relaxed);
     return true;
   }
-  /// The bound, in bytes; none in a context that a test made by hand.
+  /// The memory bound in bytes; empty in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {
     if (memory_ == nullptr) return std::nullopt;
     return memory_->limit();

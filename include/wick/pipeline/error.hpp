@@ -1,5 +1,5 @@
 /// \file
-/// Errors, in words that say where, what is wrong and what to do.
+/// Errors, whose messages say where the error is, what is wrong, and what to do.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1 {
 
-/// Base of all that wick throws. The text says what is wrong and what to do about it.
+/// The base of wick's errors. The text says what is wrong and what to do about it.
 class error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,7 +21,7 @@ class error : public std::runtime_error {
 
 namespace detail {
 
-/// A base of errors that say nothing about the sample: a disk, a server, or the machine failed just now.
+/// A base of errors that say nothing about the sample: a disk, a server, or the machine failed at the time.
 class passing_failure {
  public:
   virtual ~passing_failure() = default;
@@ -31,8 +31,8 @@ class passing_error : public error, public passing_failure {
   using error::error;
 };
 
-/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
-/// Messages name the stage that it belongs to.
+/// Work that a stage deferred failed in a later stage: a picture is decoded when its slot is known. Messages
+/// name the stage that the work belongs to.
 class late_error : public error {
  public:
   late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
@@ -42,7 +42,7 @@ class late_error : public error {
   std::string stage_;
 };
 
-/// Memory ran out in a stage. Takes none itself.
+/// Memory ran out in a stage. The error itself allocates none.
 class out_of_memory : public std::bad_alloc {
  public:
   /// \param stage  a literal
@@ -63,7 +63,7 @@ class out_of_memory : public std::bad_alloc {
 /// exception is at cause().
 class sample_error : public error {
  public:
-  /// \param written  follows the stage in the text: " at train.cpp:42", of a stage without a name of its own
+  /// \param written  follows the stage in the text: " at train.cpp:42", for a stage without its own name
   sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
                const std::string& text, std::exception_ptr cause, const std::string& written = {});
 
@@ -73,7 +73,7 @@ class sample_error : public error {
   const std::string& stage() const noexcept { return stage_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t position() const noexcept { return position_; }
-  /// What the stage threw.
+  /// The exception that the stage threw.
   const std::exception_ptr& cause() const noexcept { return cause_; }
 
  private:
@@ -84,15 +84,15 @@ class sample_error : public error {
 
 namespace detail {
 
-/// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
+/// `text` with \xNN for characters that a terminal or a log could misread (control characters, line breaks).
 std::string printable(std::string_view text);
 
-/// How a message about a bad sample ends, after what else can be done.
+/// The end of a message about a bad sample, after its other advice.
 inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_error::skip to leave it out";
-/// A message without that end, where it makes no sense: a policy has left the sample out, or there is none.
+/// A message without that end, if it makes no sense: a policy has left the sample out, or there is none.
 std::string without_leave_it_out(std::string text);
 
-/// "1st", "2nd", "3rd", "4th", …, of a number counted from 0.
+/// "1st", "2nd", "3rd", "4th", …, for a number counted from 0.
 std::string ordinal(std::uint64_t index);
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 /// \file
-/// filter(predicate): leaves out samples for what they are.
+/// filter(predicate): leaves out samples by their content.
 #pragma once
 
 #include <cstdint>
@@ -66,16 +66,16 @@ class filter_stage {
 
 /// Leaves out the samples for which `keep` returns false:
 /// `filter([](const record& r) { return r.score > 4; })`. `keep` takes the item, or the data of a sample<>,
-/// as const&, and a `context&` if it wants; it is called by all workers at once. What it needs must have been
-/// done before it, so it stands behind read() or decode() when it looks at bytes or pictures. For what the
-/// source knows without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
+/// as const&, and optionally a `context&`. All workers call it at once. Write filter() after the stages that
+/// it depends on: after read() or decode() if it looks at bytes or pictures. For facts that the source knows
+/// without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
 ///
-/// Every other sample stays where it stands: a batch is shorter by the samples left out of it, and may be
-/// empty; each rank has as many batches as without filter(), and the slices of all ranks are the batches of
-/// one. A sample
-/// left out isn't a failure, and on_error doesn't apply; loader.filtered() and the report count it. On one
-/// rank an epoch that keeps no sample ends with a wick::error; on several ranks, where none knows what the
-/// others keep, its batches are empty. Leaving a sample out takes 1 to 2 µs.
+/// Every other sample keeps its place: a batch is shorter by the samples left out of it, and may be empty.
+/// Each rank has as many batches as without filter(), and the slices of all ranks together are the batches of
+/// a single rank. A sample left out isn't a failure, and on_error doesn't apply; loader.filtered() and the
+/// report count it. On one rank, an epoch that keeps no sample ends with a wick::error. On several ranks,
+/// where no rank knows which samples the others keep, its batches are empty. Leaving a sample out takes 1 to
+/// 2 µs.
 template <class P>
 detail::filter_stage<std::decay_t<P>> filter(P&& keep, detail::written_at at = detail::written_at::here()) {
   return {"filter", std::forward<P>(keep), at};

@@ -1,5 +1,6 @@
 /// \file
-/// per_worker(make, f): a stage with one state a worker, for what is costly to make and not thread-safe.
+/// per_worker(make, f): a stage with one state per worker, for objects that are costly to make and not
+/// thread-safe.
 #pragma once
 
 #include <concepts>
@@ -31,7 +32,7 @@ class per_worker_stage {
 
   per_worker_stage(std::string label, Make make, F f, written_at at)
       : label_(std::move(label)), make_(std::move(make)), f_(std::move(f)), at_(at) {}
-  /// A copy has states of its own: a chain with this stage can stand in several pipelines.
+  /// A copy has its own states, so a chain with this stage can be part of several pipelines.
   per_worker_stage(const per_worker_stage& other)
     requires(std::copy_constructible<Make> && std::copy_constructible<F>)
       : label_(other.label_), make_(other.make_), f_(other.f_), at_(other.at_) {}
@@ -46,7 +47,7 @@ class per_worker_stage {
       return 0;
   }
 
-  /// The loader says where it runs.
+  /// The loader passes the executor that it runs on.
   void attach(executor& on) { states_ = std::make_unique<worker_local<state>>(on); }
 
   template <class X>
@@ -82,10 +83,10 @@ class per_worker_stage {
 
 }  // namespace detail
 
-/// A stage with one state a worker, for what is costly to make and not thread-safe:
-/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`. `make`
-/// is called once on each worker, when it first needs one, and the state is kept as long as the loader. `f`
-/// takes the state and what any stage takes. It must not suspend.
+/// A stage with one state per worker, for objects that are costly to make and not thread-safe:
+/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`. Each
+/// worker calls `make` once, when it first needs a state. The states live as long as the loader. `f` takes
+/// the state, and then the arguments of any stage. It must not suspend.
 template <class Make, class F>
 auto per_worker(Make&& make, F&& f, detail::written_at at = detail::written_at::here()) {
   return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>("per_worker", std::forward<Make>(make),

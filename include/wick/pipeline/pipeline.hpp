@@ -1,6 +1,6 @@
 /// \file
-/// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader
-/// does it.
+/// `source | stage | stage`: a pipeline is a value that describes the work on each sample; a loader executes
+/// it.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ class map_stage {
   map_stage(F f, std::string label, written_at at) : f_(std::move(f)), label_(std::move(label)), at_(at) {}
   std::string_view label() const noexcept { return label_; }
   const written_at& written() const noexcept { return at_; }
-  /// What is called in this one's place.
+  /// The callable that is called in place of this stage.
   using callable_type = F;
   F& callable() noexcept { return f_; }
-  /// A callable that has parameters may have a fingerprint of them, as any stage.
+  /// A callable with parameters may have a fingerprint of them, like any stage.
   std::uint64_t fingerprint() const {
     if constexpr (traits_of<F>.has_fingerprint)
       return f_.fingerprint();
@@ -47,26 +47,26 @@ class map_stage {
   written_at at_;
 };
 
-/// Some stages without a source: a value that can be named, kept and put into several pipelines.
+/// Stages without a source: a value that you can name, keep, and put into several pipelines.
 template <stage... Stages>
 struct chain {
   std::tuple<Stages...> stages;
 };
 
-/// What a loop over a pipeline is given: all that the loop needs, so that the compiler complains about
-/// begin() only. It isn't an iterator, and a pipeline isn't a range.
+/// The type that begin() and end() of a pipeline return. It has all that a loop needs, so that the compiler
+/// complains only about begin(). It isn't an iterator, and a pipeline isn't a range.
 template <class Pipeline>
 struct looped_over;
 
 }  // namespace detail
 
-/// A source and what is done with its samples.
+/// A source and the stages for its samples.
 template <source Source, stage... Stages>
 struct pipeline {
-  Source origin;                 ///< as it was given
-  std::tuple<Stages...> stages;  ///< in their order
+  Source origin;                 ///< the source, as given
+  std::tuple<Stages...> stages;  ///< in order
 
-  /// Loop over a loader of this instead.
+  /// Doesn't compile: loop over a loader of this pipeline instead.
   template <class Self = pipeline>
   detail::looped_over<Self> begin() const {
     static_assert(!std::is_same_v<Self, pipeline>,
@@ -94,12 +94,12 @@ inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
 }  // namespace detail
 
 /// A callable as a stage, with a name for errors and the report: `map(f)`, `map("tokenize", f)`. f takes the
-/// item, or the data of a `sample<>`, and a `context&` if it wants; it returns the next item, or a task of
-/// it. It is called by all workers at once: what it changes must be safe for that (see per_worker). It lives
-/// in the loader, and may outlive the function that wrote it: capture by value what it needs, or by reference
-/// only what outlives the loader; no compiler and no test of wick's sees a reference to a local that is gone.
-/// A lambda of `auto` is given the whole item, not the data of a sample. Without a name it is "map" to
-/// policies, reports, and states, and errors say where it was written: "map at train.cpp:42".
+/// item, or the data of a `sample<>`, and optionally a `context&`; it returns the next item, or a task of it.
+/// All workers call f at once, so all that it changes must be safe for that (see per_worker). f lives in the
+/// loader, and may outlive the function that wrote it. Capture by value, or by reference only objects that
+/// outlive the loader: no compiler and none of wick's tests detect a reference to a local that is gone. A
+/// lambda with `auto` gets the whole item, not the data of a sample. Without a name it is "map" to policies,
+/// reports, and states, and errors say where it was written: "map at train.cpp:42".
 template <class F>
 detail::map_stage<std::decay_t<F>> map(F&& f, detail::written_at at = detail::written_at::here()) {
   return {std::forward<F>(f), "map", at};
@@ -109,7 +109,7 @@ detail::map_stage<std::decay_t<F>> map(std::string name, F&& f) {
   return {std::forward<F>(f), std::move(name), {}};
 }
 
-// ---- what fits after what ----
+// ---- which stage fits after which ----
 
 namespace detail {
 
@@ -148,8 +148,8 @@ struct looped_over<pipeline<Source, Stages...>> {
 template <class... S>
 inline constexpr bool only_order_stages = (stage_of<S, stage_kind::order> && ...);
 
-/// What a pipeline becomes when a stage did not fit, which the compiler has said by then: it takes all that
-/// follows, so that one mistake is one message.
+/// A pipeline becomes this after a stage that doesn't fit, which the compiler has reported by then. It
+/// accepts all that follows, so that one mistake gives one message.
 struct convertible_to_anything {
   template <class T>
   operator T&() const;
@@ -168,13 +168,13 @@ template <class...>
 struct misfit_pipeline_for {
   using type = misfit_pipeline;
 };
-/// The same, named so that nothing is instantiated where nothing is wrong.
+/// The same, with a dependent name, so that nothing is instantiated if nothing is wrong.
 template <class... S>
 using misfit_pipeline_of = typename misfit_pipeline_for<S...>::type;
 
 enum class fit { yes, no, broken };
 
-/// What a stage itself has to say, where it says anything.
+/// The result of the stage's own check(), if it has one.
 template <class Came, class Stage, class... Before>
 consteval bool check_own() {
   if constexpr (traits_of<Stage>.has_check)
@@ -263,7 +263,7 @@ consteval fit check_fit() {
   }
 }
 
-/// The compiler has said why the stage does not compile, or it says so here.
+/// Makes the compiler say why the stage doesn't compile, if it hasn't said so yet.
 template <class Stage, class Came>
 void say_broken() {
   using callable = typename callee<Stage>::type;
@@ -309,8 +309,8 @@ constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
   }
 }
 
-/// The stages of a tuple from the I-th on, without std::apply: the compiler shows the way back to the user's
-/// line.
+/// Appends the stages of a tuple from number I on, without std::apply, so that compiler messages lead back to
+/// the user's line.
 template <std::size_t I, class P, class... Stages>
 constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
   if constexpr (I == sizeof...(Stages))
@@ -322,21 +322,22 @@ constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
 template <class T>
 concept stage_or_chain = stage<T> || is_chain<std::remove_cvref_t<T>>;
 
-/// A container is a source too, and `container | std::views::…` is not wick's: it takes a stage, or
-/// from(container).
+/// A container is a source, too, but `container | std::views::…` isn't wick's. A container needs a stage on
+/// the right, or from(container).
 template <class L, class R>
 concept pipeable =
     stage_or_chain<L> || is_pipeline<std::remove_cvref_t<L>> ||
     (source<std::remove_cvref_t<L>> && (stage_or_chain<R> || !requires(L&& l) { l.begin(); })) ||
     (almost_source<std::remove_cvref_t<L>> && stage_or_chain<R>);
 
-/// Something that looks like a source and can't be called. A vocabulary that has size(), at(), and a call
+/// A type that looks like a source and can't be called. A vocabulary that has size(), at(), and a call
 /// operator is a callable.
 template <class R>
 concept only_source = source<R> && !generic_callable<R> && !requires { &R::operator(); };
 
-/// Puts a stage (or a chain of them, or any callable) after a source, a pipeline, or a chain. It is found by
-/// its operands, most of which are in wick::detail; those in wick find it by the using below.
+/// Puts a stage (or a chain of them, or any callable) after a source, a pipeline, or a chain. The compiler
+/// finds it through its operands, most of which are in wick::detail; those in wick find it through the using
+/// below.
 template <class L, class R>
   requires(pipeable<L, R> && !only_source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
 constexpr auto operator|(L&& left, R&& right) {
@@ -366,8 +367,7 @@ constexpr auto operator|(L&& left, R&& right) {
 
 using detail::operator|;
 
-/// A pipeline of a source of the user's own, so that a callable may follow it: `from(my_source) |
-/// my_callable`.
+/// Makes a pipeline of your own source, so that a callable can follow it: `from(my_source) | my_callable`.
 template <class S>
 auto from(S&& s) {
   using type = std::remove_cvref_t<S>;

@@ -1,5 +1,5 @@
 /// \file
-/// Random numbers that depend on where a sample stands, not on the drawing thread: Philox 4x32-10,
+/// Random numbers that depend on a sample's place, not on the thread that draws: Philox 4x32-10,
 /// counter-based.
 #pragma once
 
@@ -29,10 +29,10 @@ inline constexpr std::uint64_t last_epoch = 0xFFFFFFFF;  // a counter has 32 bit
 
 }  // namespace detail
 
-/// A stream of random numbers of its own for each (seed, epoch, position, stage): nothing to share, save or
-/// lose. Models UniformRandomBitGenerator, so it feeds <random>'s distributions too; the members here give
-/// the same numbers with every standard library, which <random>'s distributions don't. Positions up to 2^48,
-/// epochs up to 2^32, stages up to 2^16; 2^34 numbers a stream.
+/// A separate stream of random numbers for each (seed, epoch, position, stage): there is nothing to share,
+/// save, or lose. It models UniformRandomBitGenerator, so it works with <random>'s distributions, too. The
+/// members here give the same numbers with every standard library; <random>'s distributions don't. Positions
+/// up to 2^48, epochs up to 2^32, stages up to 2^16; 2^34 numbers per stream.
 class random_stream {
  public:
   using result_type = std::uint32_t;
@@ -86,11 +86,11 @@ class random_stream {
     }
     return product >> 32;
   }
-  /// True with the probability given.
+  /// True with the given probability.
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
   double normal() noexcept;
-  /// Passes over this block of four numbers, and so many behind it.
+  /// Skips the rest of this block of four numbers, and `blocks` blocks after it.
   constexpr void skip_blocks(std::uint32_t blocks) noexcept {
     counter_[0] += blocks;
     used_ = 4;

@@ -1,5 +1,5 @@
 /// \file
-/// What travels from stage to stage: a sample, and the bytes of one as they lie on disk.
+/// The values that travel from stage to stage: a sample, and a sample's bytes as stored on disk.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace wick::inline v0_1 {
 
-/// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
-/// Built-in stages work on `data` and carry `target` along; masks, boxes and other parts in it follow the
+/// One training sample, or (after batch) one batch of them: the input of the model and the expected answer.
+/// Built-in stages work on `data` and carry `target` along; masks, boxes, and other parts in it follow the
 /// picture's geometry.
 template <class Data, class Target = std::int64_t>
 struct sample {
   using data_type = Data;
   using target_type = Target;
-  Data data;      ///< the input of the model: where a picture lies, its bytes, its pixels, a tensor
-  Target target;  ///< the answer: a class number, or what the source or a stage says
+  Data data;      ///< the input of the model: a picture's location, its bytes, its pixels, or a tensor
+  Target target;  ///< the answer: a class number, or another value from the source or a stage
 };
 
 namespace detail {
@@ -31,13 +31,13 @@ inline constexpr bool is_sample = false;
 template <class D, class T>
 inline constexpr bool is_sample<sample<D, T>> = true;
 
-/// What data becomes by the stage that is forgotten most, for messages: by read() where it only says
-/// where bytes lie, by decode() where it is bytes; void where there is no such stage.
+/// For messages: the type that data becomes in the stage that is forgotten most often. That is read() for a
+/// location of bytes, and decode() for bytes; void if there is no such stage.
 template <class T>
 struct once_read {
   using type = void;
 };
-/// An item that reads itself says what it becomes: see reads_itself in io/read.hpp.
+/// An item that reads itself names the type that it becomes: see reads_itself in io/read.hpp.
 template <class T>
   requires requires { typename T::read_type; }
 struct once_read<T> {
@@ -47,7 +47,7 @@ template <class T>
 struct once_decoded {
   using type = void;
 };
-/// Whether it is what batches are made of: a tensor or an array.
+/// Whether T is the type of a batch's column: a tensor or an array.
 template <class T>
 inline constexpr bool is_column = false;
 
@@ -67,7 +67,7 @@ class bytes {
   bytes(bytes&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   bytes& operator=(bytes&& other) noexcept {
-    bytes taken(std::move(other));  // what this held is dropped here, not with `other`
+    bytes taken(std::move(other));  // the old bytes are freed here, not with `other`
     std::swap(data_, taken.data_);
     std::swap(size_, taken.size_);
     return *this;
@@ -81,9 +81,9 @@ class bytes {
   std::span<const std::byte> span() const noexcept { return {data_, size_}; }
   /// The bytes as characters.
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
-  /// A callable that takes text is a stage behind read().
+  /// With this, a callable that takes text can be a stage after read().
   operator std::string_view() const noexcept { return text(); }
-  /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
+  /// Drops the bytes after the first `size` (for a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// Shapes and element types: what a value says of itself so that batch() can give it a slot.
+/// Shapes and element types, from which batch() derives the slot of a value.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ constexpr std::string_view to_string(dtype t) noexcept {
 
 namespace detail {
 
-/// A value that refers to memory of its source, as memory_view does.
+/// Whether a value refers to memory of its source, as memory_view does.
 template <class T>
 inline constexpr bool is_view = false;
 
@@ -84,10 +84,10 @@ constexpr dtype dtype_of() noexcept {
 
 }  // namespace detail
 
-/// Up to six extents of a sample, seven of a batch of them, outermost first; a value type without allocation.
+/// Up to six extents of a sample, or seven of a batch, outermost first. A value type that never allocates.
 class shape {
  public:
-  /// Of a sample.
+  /// The most extents of a sample.
   static constexpr std::size_t max_rank = 6;
 
   constexpr shape() noexcept = default;
@@ -99,12 +99,12 @@ class shape {
     if (rank_ == max_rank + 1) throw error("a sample has at most 6 dimensions, a batch 7; join some of them");
     extents_[rank_++] = extent;
   }
-  /// How many extents there are: 3 of [3, 224, 224].
+  /// The number of extents: 3 for [3, 224, 224].
   constexpr std::size_t rank() const noexcept { return rank_; }
   constexpr std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
   constexpr const std::int64_t* begin() const noexcept { return extents_.data(); }
   constexpr const std::int64_t* end() const noexcept { return extents_.data() + rank_; }
-  /// Number of elements; 1 for a scalar, the highest number there is where that is exceeded.
+  /// The number of elements: 1 for a scalar, and the highest std::int64_t if the number exceeds it.
   constexpr std::int64_t count() const noexcept {
     std::int64_t n = 1;
     for (const std::int64_t e : *this) {
@@ -128,10 +128,10 @@ class shape {
 /// The extents, outermost first: "[3, 224, 224]".
 std::string to_string(const shape& s);
 
-/// How a batch of pictures lies in memory.
+/// The memory layout of a batch of pictures.
 enum class layout : std::uint8_t {
-  channels_last,  ///< tensor [N, C, H, W], memory N H W C: what many convolutions like best; view() over
-                  ///< channels fails, write reshape()
+  channels_last,  ///< tensor [N, C, H, W], memory N H W C: preferred by many convolutions; view() over
+                  ///< channels fails, so write reshape()
   nchw,           ///< tensor [N, C, H, W], contiguous
   nhwc,           ///< tensor [N, H, W, C], contiguous
 };

@@ -1,6 +1,6 @@
 /// \file
-/// with_others(n) and join(f): one sample of several of the same epoch. What mixup(), cutmix() and mosaic()
-/// are built on.
+/// with_others(n) and join(f): one sample made of several of the same epoch. mixup(), cutmix(), and mosaic()
+/// are built on them.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ struct sample_with_others {
   using other = detail::materialized_t<Item>;
 
   Item own;  ///< the sample at this position
-  /// Pictures among them are decoded; none where the probability of with_others() left the sample alone.
+  /// Pictures among them are decoded. Empty if with_others() left the sample alone, by its probability.
   std::vector<other> others;
 };
 
 /// Options of with_others().
 struct with_others_options {
-  double p = 1;  ///< probability that a sample gets others, 0 … 1
+  double p = 1;  ///< probability that a sample gets others, 0 to 1
 };
 
 namespace detail {
@@ -49,7 +49,7 @@ class with_others_stage {
   double probability() const noexcept { return options_.p; }
   std::uint64_t fingerprint() const noexcept;
 
-  /// For its type: the loader gathers in its place. Without a loader there are no others.
+  /// Serves only for its type: the loader gathers the others instead. Without a loader there are no others.
   template <class Item>
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the sample outlives it
   task<sample_with_others<Item>> operator()(Item& item, context&) const {
@@ -62,19 +62,18 @@ class with_others_stage {
   with_others_options options_;
 };
 
-/// The others of a sample. They are drawn by its place and its index: a substitute has others of its own, and
-/// a retry has the same.
+/// Draws the others of a sample, by its place and its index: a substitute gets its own others, and a retry
+/// gets the same ones.
 struct other_draws {
   static constexpr std::uint32_t most_left_out = 64;
 
   other_draws(const place& into, std::uint32_t stage) noexcept;
-  /// Where the other stands, with random streams of its own.
+  /// The place of the next other, with its own random streams.
   place next(std::uint64_t index) noexcept;
-  /// One that filter() leaves out, or that is known to have failed here, is drawn again.
-  /// \throws wick::error when those are too many
+  /// Counts an other that filter() leaves out, or that is known to have failed here; it is drawn again.
+  /// \throws wick::error if there are too many of them
   void leave_out();
-  /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
-  /// stopping
+  /// \throws failed_other, with the innermost other that failed, or cancelled if the loader is stopping
   void failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage);
 
   place base;
@@ -135,8 +134,8 @@ class join_stage {
 detail::with_others_stage with_others(std::size_t n, const with_others_options& options = {});
 
 /// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
-/// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also
-/// where the sample has no others.
+/// { … })`. f may take a `context&` as well, for random numbers. All workers call it at once, even for a
+/// sample without others.
 template <class F>
 detail::join_stage<std::decay_t<F>> join(F&& f, detail::written_at at = detail::written_at::here()) {
   return {"join", std::forward<F>(f), at};

@@ -1,5 +1,5 @@
 /// \file
-/// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
+/// Lazy geometry: a picture's crops, resizes, and mirrors, gathered into one plan before any pixel exists.
 #pragma once
 
 #include <cstdint>
@@ -24,44 +24,44 @@ enum class interpolation : std::uint8_t {
 
 namespace detail {
 
-/// Each pixel comes out as one that goes in.
+/// Whether each output pixel is one of the input pixels.
 constexpr bool is_nearest(interpolation filter) noexcept {
   return filter == interpolation::nearest || filter == interpolation::nearest_corner;
 }
 
-/// "500 x 375", as messages name a size: width first.
+/// "500 x 375", a size in messages: width first.
 std::string size_text(std::int64_t width, std::int64_t height);
 
-/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
-/// result, mirror it. The filter never looks past `source`.
+/// The operations on a picture: cut out `source`, resize that to width x height, keep `window` of the result,
+/// and mirror it. The filter never looks past `source`.
 struct plan {
   rect source;
   int width = 0, height = 0;
   rect window;
-  bool mirror_x = false;  ///< left and right change places
-  bool mirror_y = false;  ///< top and bottom change places
+  bool mirror_x = false;  ///< swap left and right
+  bool mirror_y = false;  ///< swap top and bottom
   interpolation filter = interpolation::bilinear;
 
-  /// The picture as it is.
+  /// The unchanged picture.
   static plan whole(int width, int height) noexcept;
   bool resizes() const noexcept { return width != source.width || height != source.height; }
-  /// The result is `source` as it is.
+  /// Whether the result is `source`, unchanged.
   bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
   int output_width() const noexcept { return window.width; }
   int output_height() const noexcept { return window.height; }
   friend bool operator==(const plan&, const plan&) = default;
 };
 
-/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
-/// one the window. \throws wick::error when `part` is empty or not inside the picture.
+/// Cuts `part` out of the plan's result so far. Always exact: it narrows the source before a resize, and the
+/// window after one. \throws wick::error when `part` is empty or not inside the picture.
 void compose_crop(plan& p, rect part);
 
-/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
-/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
-/// first then. \throws wick::error when a side is less than 1
+/// Resizes the plan's result so far. Returns false and does nothing when one pass can't give the same pixels:
+/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). In that case, carry
+/// out the plan first. \throws wick::error when a side is less than 1
 bool compose_resize(plan& p, int width, int height, interpolation filter);
 
-/// Mirrors what the plan gives so far; always exact.
+/// Mirrors the plan's result so far; always exact.
 inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
 inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
 

@@ -1,6 +1,6 @@
 /// \file
-/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
-/// pixels.
+/// A decoded picture: 8-bit pixels in rows, channels interleaved. A user's stage that asks for pixels gets
+/// one.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct picture_view {
   int width = 0, height = 0, channels = 0;
   std::ptrdiff_t stride = 0;
 
-  /// A rectangle of it, which must be inside.
+  /// A rectangle of the view; it must be inside.
   picture_view part(int x, int y, int part_width, int part_height) const noexcept;
 };
 
@@ -38,7 +38,7 @@ struct picture_target {
   static picture_target planar(void* data, int width, int height, int channels) noexcept;
 };
 
-/// Writes the pixels into `to`, which has their size and channels.
+/// Writes the pixels into `to`, which must have the same size and channels.
 void copy_pixels(const picture_view& from, const picture_target& to) noexcept;
 
 }  // namespace detail
@@ -50,7 +50,7 @@ class image {
   static constexpr bool is_picture = true;
 
   image() noexcept = default;
-  /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
+  /// The pixels aren't initialized. \throws wick::error when a side is negative or channels isn't 1 to 4.
   /// \throws std::bad_alloc
   image(int width, int height, int channels);
   image(const image& other);

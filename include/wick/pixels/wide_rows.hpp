@@ -11,7 +11,7 @@ namespace wick::inline v0_1 {
 /// Rows of a picture at 16 bits a channel, in its full width.
 struct wide_rows {
   int width = 0, height = 0, channels = 0;
-  int top = 0;  ///< source row of the first
+  int top = 0;  ///< the source row of the first row
   std::vector<std::uint16_t> levels{};
 
   wide_rows() noexcept = default;

@@ -1,5 +1,5 @@
 /// \file
-/// How much of a run loader::trace() writes.
+/// Options of loader::trace(): how much of a run it writes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace wick::inline v0_1 {
 struct trace_options {
   /// The largest size of the file, in bytes. The trace ends there, and the report has a note.
   std::size_t max_bytes = std::size_t{256} << 20;
-  /// The trace follows one sample in `every`, and fewer where there would be more than about 10,000 spans a
+  /// The trace follows one sample in `every`, and fewer if there would be more than about 10,000 spans a
   /// second.
   std::uint32_t every = 1;
 };

@@ -1,5 +1,5 @@
 /// \file
-/// A pipeline as a function of a Python module that gives an iterable of batches.
+/// A pipeline as a function of a Python module. The function returns an iterable of batches.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ auto arguments_of() {
     return std::type_identity<typename call_of<decltype(&F::operator())>::arguments>();
 }
 
-/// What add_loader()'s function returns: a pipeline, or a std::variant of several.
+/// The return type of add_loader()'s function: a pipeline, or a std::variant of several.
 template <class Pipeline>
 struct python_pipeline;
 template <class Source, class... S>
@@ -85,12 +85,12 @@ namespace wick::inline v0_1::python {
 ///     }
 ///
 /// In Python: `for images, labels in my_data.train("photos", seed=42):`. `make` returns a pipeline, or a
-/// std::variant of pipelines; its parameters are those of the Python function, named by a nanobind::arg each.
-/// Behind them the function has a loader's options as keywords: seed, workers, io_threads, prefetch, memory,
-/// on_error, failure_log, delivery_log, quarantine, hang_after; tensors ("torch" or "numpy"; by default
-/// "torch" where PyTorch is installed); device, where PyTorch's tensors go ("cpu", "cuda", a torch.device);
-/// `into`, a dataclass or another callable that each batch is given to; and rank and world_size, by default
-/// those of torch.distributed if it is initialized, else ranks().
+/// std::variant of pipelines. Its parameters are those of the Python function, each named by a nanobind::arg.
+/// After them, the function takes a loader's options as keywords: seed, workers, io_threads, prefetch,
+/// memory, on_error, failure_log, delivery_log, quarantine, and hang_after. It also takes tensors ("torch" or
+/// "numpy"; by default "torch" if PyTorch is installed); device, where PyTorch's tensors go ("cpu", "cuda", a
+/// torch.device); `into`, a dataclass or another callable that gets each batch; and rank and world_size, by
+/// default those of torch.distributed if it is initialized, else ranks().
 template <class Make, class... Extra>
 void add_loader(nanobind::module_& m, const char* name, Make make, const Extra&... extra) {
   detail::add_module_types(m);

@@ -1,5 +1,5 @@
 /// \file
-/// A path as Python programs give it: text, a pathlib.Path, or any os.PathLike, and "~" is the home folder.
+/// A path as Python programs give it: text, a pathlib.Path, or any os.PathLike. "~" is the home folder.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace wick::inline v0_1::python {
 
 /// For the parameters of add_loader()'s functions: `[](const wick::python::path& folder) { … folder.text …
-/// }`. A URL or a pattern is text as it is.
+/// }`. A URL or a pattern is kept as it is.
 struct path {
   path() = default;
   path(std::string of) : text(std::move(of)) {}  // NOLINT(google-explicit-constructor)

@@ -1,5 +1,5 @@
 /// \file
-/// What a loader gives as Python objects: arrays without a copy, tuples, lists, dicts.
+/// The values of a loader as Python objects: arrays without a copy, tuples, lists, and dicts.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// LibTorch's, known by its members, so that this header needs none of LibTorch's.
+/// LibTorch's tensor, recognized by its members, so that this header needs no header of LibTorch.
 template <class T>
 concept device_tensor = requires(const T& t) {
   t.strides();
@@ -38,10 +38,10 @@ concept device_tensor = requires(const T& t) {
 
 namespace wick::inline v0_1::python {
 
-/// What arrays become: numpy.ndarray, or torch.Tensor.
+/// The Python type of arrays: numpy.ndarray or torch.Tensor.
 enum class tensors : std::uint8_t { numpy, torch };
 
-/// The names of a struct's fields in Python, where a batch of it is a dict:
+/// The names of a struct's fields in Python, where a batch of the struct is a dict:
 ///
 ///     template <>
 ///     inline constexpr std::array wick::python::names<steps>{"observation", "reward"};
@@ -60,8 +60,8 @@ template <class Values, class Column>
 inline constexpr std::array names<packed<Values, Column>>{"values", "segments", "positions", "cu_seqlens",
                                                           "max_seqlen"};
 
-/// How a value becomes a Python object: `static nanobind::object make(T&& value, tensors as)`, with the GIL.
-/// Specialize it for a type of yours.
+/// Makes a Python object of a value: `static nanobind::object make(T&& value, tensors as)`, called with the
+/// GIL held. Specialize it for a type of yours.
 template <class T>
 struct to_python;
 
@@ -72,13 +72,13 @@ struct to_python<array> {
   static nanobind::object make(array&& value, tensors as);
 };
 /// Shares a tensor's memory, on the CPU or on CUDA. Build the module with the LibTorch of Python's PyTorch,
-/// whose streams and memory it shares then. \throws wick::error for NumPy and what it has not: bfloat16 and
-/// memory of a device; for other devices
+/// so that it shares PyTorch's streams and memory. \throws wick::error for NumPy with bfloat16 or with memory
+/// of a device; for devices other than the CPU and CUDA
 template <detail::device_tensor T>
 struct to_python<T> {
   static nanobind::object make(T&& value, tensors as);
 };
-/// What isn't UTF-8 becomes lone surrogates, as file names do: os.fsencode() gives the bytes again.
+/// Bytes that aren't UTF-8 become lone surrogates, as in file names: os.fsencode() restores the bytes.
 template <>
 struct to_python<std::string> {
   static nanobind::object make(std::string&& value, tensors as);
@@ -100,7 +100,7 @@ struct to_python<std::vector<T>> {
     return out;
   }
 };
-/// sample<> as (data, target), std::tuple and std::pair as a tuple, a struct with names as a dict.
+/// A sample<> becomes (data, target), std::tuple and std::pair a tuple, and a struct with names a dict.
 template <detail::composite T>
 struct to_python<T> {
   static nanobind::object make(T&& value, tensors as) {
@@ -153,7 +153,7 @@ inline nanobind::dlpack::dtype dlpack_type(dtype t) noexcept {
   }
 }
 
-/// Where numbers lie, for Python.
+/// The location of numbers in memory, for Python.
 struct shared_numbers {
   void* data;
   std::vector<std::size_t> extents;
@@ -166,7 +166,7 @@ struct shared_numbers {
       : data(at), extents(std::begin(e), std::end(e)), strides(std::begin(s), std::end(s)), type(t) {}
 };
 
-/// As NumPy's or PyTorch's array, in the same memory, which `owner` has.
+/// Makes NumPy's or PyTorch's array of the same memory, which `owner` holds.
 template <class Framework, class Owner>
 nanobind::object to_shared(const shared_numbers& of, Owner&& owner) {
   auto kept = std::make_unique<Owner>(std::forward<Owner>(owner));
@@ -176,7 +176,7 @@ nanobind::object to_shared(const shared_numbers& of, Owner&& owner) {
                                                      of.strides.data(), dlpack_type(of.type), of.device,
                                                      of.device_index));
 }
-/// \throws wick::error where NumPy has no such array
+/// \throws wick::error when NumPy has no such array
 template <class Owner>
 nanobind::object to_shared(const shared_numbers& of, Owner&& owner, python::tensors as) {
   if (as == python::tensors::torch) return to_shared<nanobind::pytorch>(of, std::forward<Owner>(owner));
@@ -197,7 +197,7 @@ inline nanobind::object to_python<array>::make(array&& value, tensors as) {
 }
 template <detail::device_tensor T>
 nanobind::object to_python<T>::make(T&& value, tensors as) {
-  value = value.resolve_neg();  // a view may say that its numbers have the other sign
+  value = value.resolve_neg();  // a view may be marked as having the opposite sign
   detail::shared_numbers numbers(value.data_ptr(), value.sizes(), value.strides(),
                                  detail::field_access<T>::type(value));
   if (value.device().is_cuda()) {

@@ -1,6 +1,6 @@
 /// \file
-/// A shuffle for data that is fast only when it is read in runs: blocks in random order, samples mixed within
-/// a window.
+/// A shuffle for data that is only fast to read in runs: blocks in random order, samples mixed within a
+/// window.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// Two levels of permutation: of the blocks, and of the positions in each window of blocks. All by
-/// computation. A call computes the permutation of its window (about 100 ns); map() computes it once for
-/// neighbors.
+/// Two levels of permutation: of the blocks, and of the positions in each window of blocks. Both are
+/// computed, not stored. A call computes the permutation of its window (about 100 ns); map() computes it once
+/// for neighbors.
 class block_order {
  public:
   block_order() noexcept = default;
   block_order(std::uint64_t n, std::uint64_t block, std::uint64_t window, std::uint64_t seed,
               std::uint64_t epoch, std::uint32_t stage) noexcept;
 
-  /// Where position p comes from; p < n.
+  /// The index at position p; p < n.
   std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
 
   /// The same for `count` positions, in place: neighbors share their window's permutation.
@@ -68,7 +68,7 @@ class block_order {
     if (rest_ != 0 && at.block == short_at_) return full_ * block_ + at.offset;
     return blocks_(at.block - (rest_ != 0 && at.block > short_at_ ? 1 : 0)) * block_ + at.offset;
   }
-  /// The first position of a block; n for one that there is not.
+  /// The first position of a block; n for a block past the last.
   std::uint64_t start_of(std::uint64_t b) const noexcept {
     if (b >= full_ + (rest_ != 0 ? 1 : 0)) return n_;
     return rest_ != 0 && b > short_at_ ? (b - 1) * block_ + rest_ : b * block_;
@@ -90,7 +90,7 @@ struct block_shuffle_stage {
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(block).add(window).value(); }
 };
 
-/// The same of blocks that the source has in any lengths, also of none. Keeps 16 bytes a block; finding one
+/// The same for the source's own blocks, of any lengths including 0. Keeps 16 bytes a block; finding a block
 /// takes a binary search.
 class unequal_block_order {
  public:
@@ -135,15 +135,15 @@ class unequal_block_shuffle_stage {
 
 }  // namespace detail
 
-/// A new order each epoch, for data that is fast only in runs (tar archives over a network): runs of `block`
-/// samples that are neighbors in the source come in random order, and the samples of each `window` blocks
-/// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
-/// give the same order everywhere. \throws wick::error when either is 0
+/// A new order each epoch, for data that is only fast to read in runs (tar archives over a network). Blocks
+/// of `block` neighboring samples come in random order, and the samples of each `window` blocks are shuffled
+/// among themselves, so only `window` blocks are read at a time. The same seed and epoch give the same order
+/// everywhere. \throws wick::error when `block` or `window` is 0
 detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window);
 
-/// The same where the source's own blocks are read as wholes, and have these lengths: the row groups of
-/// Parquet files, `rows | block_shuffle(rows.groups(), 8) | read()`. \throws wick::error when `window` is 0;
-/// in a pipeline, when there are not as many samples as the lengths say together
+/// The same for a source that is read in whole blocks of these lengths, such as the row groups of Parquet
+/// files: `rows | block_shuffle(rows.groups(), 8) | read()`. \throws wick::error when `window` is 0, and in a
+/// pipeline when the lengths don't add up to the number of samples
 detail::unequal_block_shuffle_stage block_shuffle(const std::vector<std::uint64_t>& blocks,
                                                   std::uint64_t window);
 

@@ -1,5 +1,5 @@
 /// \file
-/// Batches of samples of like length.
+/// Batches of samples of similar length.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@ namespace wick::inline v0_1 {
 
 /// Options of bucket().
 struct bucket_options {
-  /// A batch takes at most so many, padding included: its longest sample times its samples. batch()'s size is
-  /// then the most samples it has. Default: batch()'s size alone counts.
+  /// The most tokens in a batch, padding included: the length of its longest sample times its number of
+  /// samples. batch()'s size is then the most samples in a batch. Default: only batch()'s size counts.
   std::optional<std::uint64_t> tokens = {};
-  /// With `tokens`, samples a batch are a multiple of this where they are more: as many as ranks, say.
+  /// With `tokens`, a batch of at least this many samples has a multiple of it, except the last of all: the
+  /// number of ranks, for example.
   std::uint64_t multiple = 1;
-  /// The length of each sample of the source. Empty: the source says them, by `length(i)`.
+  /// The length of each sample of the source. Empty: the source gives the lengths by `length(i)`.
   std::vector<std::uint32_t> lengths = {};
 };
 
@@ -33,7 +34,7 @@ class bucket_stage {
   /// \throws wick::error when the multiple is 0
   explicit bucket_stage(bucket_options options);
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  /// Which sample stands where is the epoch plan's to say: it hangs on batch()'s size, too.
+  /// The epoch plan determines the order, since it also depends on batch()'s size.
   identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
     return {};
   }
@@ -50,16 +51,16 @@ class bucket_stage {
 
 }  // namespace detail
 
-/// Batches of samples of like length, so that little is padded: as the last order stage but shard(), with
-/// batch(n, {.ragged = pad_with(0)}) behind it. Lengths in a bucket differ by an eighth at most; it is filled
-/// up to whole batches. Behind shuffle() each epoch draws new batches from each bucket and shuffles all
-/// batches; without it they come from the longest to the shortest. An epoch has the same number of batches
-/// each time. 20 bytes a sample.
+/// Batches of samples of similar length, so that there is little padding. Write it as the last order stage
+/// except shard(), and batch(n, {.ragged = pad_with(0)}) after it. The lengths in a bucket differ by at most
+/// an eighth, and each bucket is filled up to whole batches. After shuffle(), each epoch draws new batches
+/// from each bucket and shuffles all batches; without it, they come from the longest to the shortest. Every
+/// epoch has the same number of batches. Takes 20 bytes a sample.
 ///
-/// Lengths are those of the source's samples: a member `length(i)` says them, or `.lengths`. What changes the
-/// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed; pack() takes these.
-/// \throws wick::error, here or in the loader, when there are no lengths, or a sample is longer than the
-///   budget
+/// The lengths are those of the source's samples, from its member `length(i)` or from `.lengths`. bucket()
+/// can't follow stages that change the samples of an epoch (weighted(), shuffle() before take(), mix()); use
+/// pack() for these. \throws wick::error, here or in the loader, when there are no lengths, or when a sample
+/// is longer than the budget
 detail::bucket_stage bucket(bucket_options options = {});
 
 }  // namespace wick

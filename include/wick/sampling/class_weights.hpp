@@ -1,5 +1,5 @@
 /// \file
-/// class_weights(source): weights for weighted() with which each class is drawn equally often.
+/// class_weights(source): weights for weighted() that draw each class equally often.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ consteval bool gives_label() {
 }
 
 [[noreturn]] void refuse_label(const std::string& key, std::int64_t label);
-/// \param names  of the classes, or null
+/// \param names  the names of the classes, or null
 std::vector<double> weights_of_classes(const std::vector<std::int64_t>& labels,
                                        const std::vector<std::string>* names);
 
@@ -75,13 +75,13 @@ std::vector<double> weights_of_labels(const Source& from, LabelOf& label_of) {
 
 }  // namespace detail
 
-/// One weight a sample, with which weighted() draws each class with the same chance: of n samples, in k
-/// classes, those of a class of n_c samples weigh n / (k n_c), so that the weights of each class sum to n /
-/// k. `image_folder photos("train"); photos | weighted(class_weights(photos)) | read() | …`. The labels are
-/// the targets of the source's samples, or its items where these are whole numbers; nothing is read. Classes
-/// count from 0 to the highest label, or are those of the source's classes(). In a pipeline weighted() goes
+/// One weight for each sample, so that weighted() draws each class with the same probability. With n samples
+/// in k classes, a sample of a class of n_c samples weighs n / (k n_c), so the weights of each class sum to
+/// n / k. `image_folder photos("train"); photos | weighted(class_weights(photos)) | read() | …`. The labels
+/// are the targets of the source's samples, or its items if they are whole numbers; nothing is read. The
+/// classes are 0 to the highest label, or those of the source's classes(). In a pipeline, write weighted()
 /// directly after the same source. \throws wick::error for a negative label, a class without samples, or a
-/// source without any
+/// source without samples
 template <class Source, class LabelOf = detail::label_of_item>
 std::vector<double> class_weights(const Source& from, LabelOf label_of = {}) {
   if constexpr (detail::check_source<Source>()) {

@@ -18,14 +18,14 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// Sources of one item type: index i is that of the first, then of the second, …
+/// Sources of one item type, end to end: the samples of the first, then those of the second, …
 template <source First, source... Rest>
 class concat_source {
   static_assert((std::is_same_v<item_of<First>, item_of<Rest>> && ...),
                 "wick: concat() and mix() put sources together that give the same type; convert the items of "
                 "the others "
                 "with a source of your own, whose at(i) gives that type");
-  // at() returns a reference only where all sources return the same kind of one.
+  // at() returns a reference only if all sources return the same type of reference.
   using at_first = decltype(std::declval<const First&>().at(0));
   using result =
       std::conditional_t<(std::is_same_v<at_first, decltype(std::declval<const Rest&>().at(0))> && ...),
@@ -42,8 +42,8 @@ class concat_source {
     std::apply([](auto&... each) { (refresh_source(each), ...); }, sources_);
     find_ends();
   }
-  /// As many as the sources have at this moment. Where each begins is known from the last refresh(): a loader
-  /// refuses them when it is another number now.
+  /// The number of samples that the sources have now. The beginning of each source is from the last
+  /// refresh(), so a loader refuses the sources if the number has changed since.
   std::uint64_t size() const {
     return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
   }
@@ -53,7 +53,7 @@ class concat_source {
   std::string key(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) { return key_of(s, j); });
   }
-  /// Where all sources say how long their samples are.
+  /// Only if all sources give the lengths of their samples.
   std::uint64_t length(std::uint64_t i) const
     requires(says_length<First> && (says_length<Rest> && ...))
   {
@@ -67,7 +67,7 @@ class concat_source {
     std::apply([&](const auto&... s) { (h.add(fingerprint_of(s)), ...); }, sources_);
     return h.value();
   }
-  /// The I-th source, as it was given.
+  /// The I-th source, as passed in.
   template <std::size_t I>
   const auto& get() const noexcept {
     return std::get<I>(sources_);
@@ -96,14 +96,14 @@ class concat_source {
 
 }  // namespace detail
 
-/// Several sources as one: the samples of the first, then those of the second, … They must give the same
-/// type.
+/// Several sources as one: the samples of the first, then those of the second, … The sources must give the
+/// same type.
 template <class... Sources>
   requires(sizeof...(Sources) > 0 && (source<std::remove_cvref_t<Sources>> && ...))
 auto concat(Sources&&... sources) {
   return detail::concat_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
 }
-/// Of almost a source: the compiler says what is wrong.
+/// For a type that is almost a source: the compiler reports the problem.
 template <class... Sources>
   requires((detail::almost_source<std::remove_cvref_t<Sources>> || ...))
 detail::misfit_source concat(Sources&&...) {

@@ -28,8 +28,8 @@ namespace wick::inline v0_1 {
 
 /// When an epoch of a mix ends.
 enum class mix_until {
-  first_exhausted,  ///< as soon as a source would start over: no sample twice
-  all_exhausted,    ///< when each source has completed a pass; the others start over meanwhile
+  first_exhausted,  ///< as soon as a source would start over: no sample comes twice
+  all_exhausted,    ///< when each source has completed a pass; sources that finish earlier start over
   forever           ///< never (2^48 positions); each source starts over as often as needed
 };
 
@@ -41,7 +41,7 @@ class mix_part {
  public:
   mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)) { take(from.size()); }
 
-  /// The source has so many samples now.
+  /// Takes the current number of samples in the source.
   void take(std::uint64_t all) {
     std::uint64_t n = all;
     each([&](std::size_t i, const auto& s) {
@@ -53,7 +53,7 @@ class mix_part {
   }
   std::uint64_t size() const noexcept { return size_; }  // of one pass
   std::uint64_t all() const noexcept { return all_; }    // of the source
-  /// Its stages. The source's fingerprint says how many there are.
+  /// Adds the stages to the hash. The source's fingerprint covers the number of samples.
   void add_to(fingerprint_hash& h) const {
     each([&](std::size_t, const auto& s) {
       h.add(stage_name(s));
@@ -81,11 +81,11 @@ class mix_part {
   std::uint64_t all_ = 0, size_ = 0;
 };
 
-/// \throws wick::error for a name that two sources have, or of other characters than letters, digits, and
-/// "._-/"
+/// \throws wick::error for a name that two sources share, or that has characters other than letters, digits,
+/// and "._-/"
 void check_names(std::span<const std::string> names);
 
-/// The order of a mix over the sources end to end.
+/// The order of a mix, over its sources end to end.
 template <class... Parts>
 class mix_stage {
   static constexpr std::size_t parts = sizeof...(Parts);
@@ -97,7 +97,7 @@ class mix_stage {
     std::array<std::uint64_t, parts> begin{};  // in the joined source
     std::uint64_t all = 0;
   };
-  /// Whose turn it is in an epoch, and its end.
+  /// The turns of the sources in an epoch, and the end of the epoch.
   struct epoch_turns {
     interleave<parts> turns;
     std::uint64_t end;
@@ -115,7 +115,7 @@ class mix_stage {
     go_by({std::move(part), weights, std::move(names), until});
   }
 
-  /// Called by the loader, when it is made and at each refresh(): the sources may have other sizes now.
+  /// The loader calls this when it is made and at each refresh(): the sizes of the sources may have changed.
   template <class... Sources>
   void follow(const concat_source<Sources...>& joined) {
     table next = *table_;
@@ -130,14 +130,14 @@ class mix_stage {
     if (!same) go_by(std::move(next));
   }
 
-  /// With the weights of the first epoch.
+  /// The number of positions with the weights of the first epoch.
   std::uint64_t size(std::uint64_t) const noexcept { return size_; }
 
-  // ---- weights that change; the copy of the loader that changes them ----
+  // ---- weights that change, in the copy of the loader that changes them ----
 
   std::span<const std::string> names() const noexcept { return table_->names; }
-  std::span<const double> weights() const noexcept { return table_->weights; }  // those it was made with
-  /// Other weights hold in epochs before `from`, and from there on; empty ones: those it was made with.
+  std::span<const double> weights() const noexcept { return table_->weights; }  // those at construction
+  /// Sets the weights of the epochs before `from`, and from `from` on. Empty: the weights at construction.
   void set_weights(std::span<const double> before, std::uint64_t from,
                    std::span<const double> after) noexcept {
     const auto take = [this](std::span<const double> given) {
@@ -149,7 +149,7 @@ class mix_stage {
     after_ = take(after);
     from_ = from;
   }
-  /// The positions of an epoch.
+  /// The number of positions in an epoch.
   std::uint64_t size_in(std::uint64_t epoch) const { return turns_of(*table_, weights_in(epoch)).end; }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
@@ -158,8 +158,8 @@ class mix_stage {
     return h.value();
   }
 
-  /// Keeps the functions of the first passes of each part. Those of a later pass are set up again for each
-  /// position, or for neighboring positions by map().
+  /// Keeps the functions of each part's first passes. Those of a later pass are set up again for each
+  /// position; map() sets them up once for neighboring positions.
   class mixed {
    public:
     std::uint64_t operator()(std::uint64_t p) const noexcept {
@@ -177,7 +177,7 @@ class mix_stage {
     template <class Part>
     using functions_of = decltype(std::declval<const Part&>().prepare(0, 0, 0u));
     using kept_passes = std::tuple<std::vector<functions_of<Parts>>...>;
-    /// The last pass of each part that was not kept.
+    /// The most recently used pass of a part, of those that aren't kept.
     template <class Part>
     struct later_pass {
       std::uint64_t pass = 0;  // 0: none; the first is always kept
@@ -281,27 +281,27 @@ class mix_stage {
   }
 
   std::shared_ptr<const table> table_;
-  part_weights before_{}, after_{};  // of epochs before from_, and from there on
+  part_weights before_{}, after_{};  // of epochs before from_, and from from_ on
   std::uint64_t from_ = 0;
   std::uint64_t size_ = 0;
 };
 
 }  // namespace detail
 
-/// A source of a mix() by its name, and its weight, for loader.set_mix_weights().
+/// The name and the weight of a source of a mix(), for loader.set_mix_weights().
 struct source_weight {
-  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
-  double weight = 0;  ///< its share of the turns, of the sum of all weights; 0: none
+  std::string name;   ///< the name in weighted_source; if it has none, the source's number, from 0
+  double weight = 0;  ///< its share of the turns, relative to the sum of all weights; 0: none
   friend bool operator==(const source_weight&, const source_weight&) = default;
 };
 
-/// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
+/// A source, or a source with order stages (`images | shuffle()`), and how often it gets a turn.
 template <class Part>
 struct weighted_source {
   Part part;              ///< the source, with its order stages
-  double weight;          ///< its share of the turns, of the sum of all weights; 0: none until
+  double weight;          ///< its share of the turns, relative to the sum of all weights; 0: none until
                           ///< loader.set_mix_weights() gives it one
-  std::string name = {};  ///< for loader.set_mix_weights(); without one it is the source's number, from 0
+  std::string name = {};  ///< for loader.set_mix_weights(); default: the source's number, from 0
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
@@ -331,7 +331,7 @@ template <source Src>
 mix_part<Src> part_of(const Src& s) {
   return {s, {}};
 }
-/// Those without a name are called by their number.
+/// Names the sources without a name by their number.
 template <std::size_t N>
 std::array<std::string, N> numbered(std::array<std::string, N> names) {
   for (std::size_t i = 0; i < N; ++i) {
@@ -343,10 +343,10 @@ std::array<std::string, N> numbered(std::array<std::string, N> names) {
 
 /// Several sources interleaved by weight:
 /// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings, 1})` is
-/// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
-/// prefetched. Its samples come in its own order, a new one in each pass. `| shuffle()` behind mix() shuffles
-/// the whole. A mix can be sharded as any source can. loader.set_mix_weights() changes the weights between
-/// epochs. \throws wick::error for a weight below 0, when all are 0, or for an empty source
+/// three images, then a drawing, … A source gets its turns as evenly as its weight allows, regardless of
+/// prefetching. Its samples come in its own order, a new one in each pass. `| shuffle()` after mix() shuffles
+/// the whole mix. A mix can be sharded like any source. loader.set_mix_weights() changes the weights between
+/// epochs. \throws wick::error for a weight below 0, when all weights are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
 auto mix(mix_until until, weighted_source<Parts>... each) {
@@ -361,7 +361,7 @@ auto mix(mix_until until, weighted_source<Parts>... each) {
              std::move(detail::source_of(each.part))...)) |
          std::move(order);
 }
-/// The same until the first source is exhausted.
+/// The same, until the first source is exhausted.
 template <class... Parts>
 auto mix(weighted_source<Parts>... each) {
   return mix(mix_until::first_exhausted, std::move(each)...);

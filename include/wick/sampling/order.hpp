@@ -1,5 +1,5 @@
 /// \file
-/// Order stages: which sample stands at which position. They compute positions before anything is read.
+/// Order stages: which sample is at which position. They compute positions before anything is read.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@
 namespace wick::inline v0_1 {
 
 namespace detail {
-/// Where in the source position p of prepared order stages is; the stage nearest to the source has the last
-/// word.
+/// The source's index for position p of prepared order stages; the stage nearest to the source comes last.
 template <std::size_t N, class... Prepared>
 std::uint64_t index_behind_first(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
   if constexpr (N == 0)
@@ -31,7 +30,7 @@ std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p
   return index_behind_first<sizeof...(Prepared)>(order, p);
 }
 
-/// The size of an order that never ends: as many positions as the random streams tell apart.
+/// The size of an order that never ends: the number of positions that the random streams can distinguish.
 inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;
 
 struct shuffle_stage {
@@ -43,7 +42,7 @@ struct shuffle_stage {
 
 }  // namespace detail
 
-/// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a
+/// A new order each epoch: a permutation of all positions. It is computed, not stored, so a shuffle of a
 /// billion samples takes no memory. The same seed and epoch give the same order everywhere.
 inline detail::shuffle_stage shuffle() noexcept { return {}; }
 
@@ -60,7 +59,7 @@ struct shuffle_once_stage {
 
 }  // namespace detail
 
-/// One order for all epochs, by a seed of its own: for a split that stays the same.
+/// One order for all epochs, with its own seed, for a split that stays the same:
 /// `train = src | shuffle_once(7) | skip(1000) | shuffle()`, `val = src | shuffle_once(7) |
 /// take(1000)`.
 inline detail::shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
@@ -90,12 +89,12 @@ struct shard_stage {
 
 }  // namespace detail
 
-/// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch.
-/// The size given to batch() is that of the global batch. \throws wick::error when rank is not below world
+/// This process's share: rank r of w takes its slice of every global batch, so changing w changes no batch.
+/// batch() takes the size of the global batch. \throws wick::error when `rank` isn't below `world`
 detail::shard_stage shard(std::uint64_t rank, std::uint64_t world);
 
-/// As above, by ranks(): of torchrun, Lightning, srun, or mpirun; one rank without a launcher. \throws
-/// wick::error where a launcher's variables contradict each other
+/// As above, with the rank and world size from ranks(): those of torchrun, Lightning, srun, or mpirun, or one
+/// rank without a launcher. \throws wick::error when a launcher's variables contradict each other
 detail::shard_stage shard();
 
 namespace detail {
@@ -111,8 +110,8 @@ struct take_stage {
 
 }  // namespace detail
 
-/// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the
-/// same.
+/// The first `count` positions. After shuffle(), they are a random subset, a new one each epoch; before
+/// shuffle(), they are always the same.
 inline detail::take_stage take(std::uint64_t count) noexcept { return {count}; }
 
 namespace detail {
@@ -132,7 +131,7 @@ struct skip_stage {
 
 }  // namespace detail
 
-/// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src |
+/// All but the first `count` positions. Together with take(), it makes a split: `src | take(900)`, `src |
 /// skip(900)`.
 inline detail::skip_stage skip(std::uint64_t count) noexcept { return {count}; }
 
@@ -147,7 +146,7 @@ class subset_stage {
     std::shared_ptr<const std::vector<std::uint64_t>> indices;
     std::uint64_t operator()(std::uint64_t p) const noexcept { return (*indices)[p]; }
   };
-  /// \throws wick::error when an index is not below n
+  /// \throws wick::error when an index isn't below n
   std::uint64_t size(std::uint64_t n) const;
   listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
   std::uint64_t fingerprint() const noexcept;
@@ -159,7 +158,7 @@ class subset_stage {
 
 }  // namespace detail
 
-/// These positions only, in this order; one may come several times. 8 bytes an index.
+/// Only these positions, in this order; a position may come several times. Takes 8 bytes an index.
 detail::subset_stage subset(std::vector<std::uint64_t> indices);
 
 namespace detail {
@@ -179,11 +178,11 @@ struct repeat_stage {
 
 }  // namespace detail
 
-/// Each epoch goes over the positions `times` times. Each time is a position of its own, with random numbers
-/// of its own. Before shuffle() the times are mixed; behind it each time has the same order. \throws
-/// wick::error when times is 0
+/// Each epoch goes over the positions `times` times. Each repetition of a sample has its own position and its
+/// own random numbers. Before shuffle(), the repetitions are mixed; after it, each repetition has the same
+/// order. \throws wick::error when `times` is 0
 detail::repeat_stage repeat(std::uint64_t times);
-/// An epoch without end (2^48 positions).
+/// An endless epoch (2^48 positions).
 inline detail::repeat_stage repeat() noexcept { return {0}; }
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// subset(predicate): the samples that the source describes so, found once, before anything is read.
+/// subset(predicate): the samples whose descriptions match, found once, before anything is read.
 #pragma once
 
 #include <concepts>
@@ -40,7 +40,7 @@ class matching_stage {
                   "orders them; write it directly after the source");
     return first;
   }
-  /// By the loader that takes the stage over.
+  /// Called by the loader that takes ownership of the stage.
   template <class Source>
   void refresh(const Source& from) {
     auto found = std::make_shared<std::vector<std::uint64_t>>();
@@ -51,7 +51,7 @@ class matching_stage {
     indices_ = std::move(found);
     of_ = n;
   }
-  /// \throws wick::error where no loader has asked
+  /// \throws wick::error when no loader has applied the predicate
   std::uint64_t size(std::uint64_t n) const {
     if (indices_ == nullptr || n != of_) {
       throw error("subset: the predicate was asked of " + std::to_string(of_) + " samples, and there are " +
@@ -92,10 +92,10 @@ class matching_stage {
 
 }  // namespace detail
 
-/// Keeps the samples for which `keep` returns true, by the source's descriptions: nothing is read.
-/// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Stands
-/// directly behind the source. The loader calls `keep` once for each sample, in their order, when it is made
-/// and at each refresh(). Order, batches, ranks and resume are those of a source with these samples alone. 8
+/// Keeps the samples for which `keep` returns true. It gets the source's descriptions, and nothing is read:
+/// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Write it
+/// directly after the source. The loader calls `keep` once for each sample, in order, when it is made and at
+/// each refresh(). Order, batches, ranks, and resume are those of a source with only these samples. Takes 8
 /// bytes a sample. To select by contents that read() or decode() gives, use filter().
 template <class P>
   requires(!std::convertible_to<P, std::vector<std::uint64_t>>)

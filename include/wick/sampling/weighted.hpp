@@ -1,5 +1,5 @@
 /// \file
-/// weighted(weights): samples are drawn with a probability each, with replacement or without.
+/// weighted(weights): draws each sample with its own probability, with or without replacement.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ namespace wick::inline v0_1 {
 
 /// Options of weighted().
 struct weighted_options {
-  /// Draws an epoch. Default: as many as there are weights.
+  /// The number of draws in an epoch. Default: the number of weights.
   std::optional<std::uint64_t> samples = {};
-  /// A sample may be drawn again in the same epoch.
+  /// Whether a sample may be drawn again in the same epoch.
   bool replacement = true;
 };
 
 namespace detail {
 
-/// Draws an index with a probability proportional to its weight from two random numbers, whatever their count
-/// is. Walker: "New fast method for generating discrete random numbers with arbitrary frequency
-/// distributions", 1974; the table is filled as Vose has it ("A linear algorithm …", 1991). 16 bytes a
-/// weight.
+/// Draws an index with a probability proportional to its weight, from two random numbers for any number of
+/// weights. Walker: "New fast method for generating discrete random numbers with arbitrary frequency
+/// distributions", 1974; the table is filled by Vose's method ("A linear algorithm …", 1991). Takes 16 bytes
+/// a weight.
 class alias_table {
  public:
   /// Weights are finite, not negative, and not all 0.
@@ -57,7 +57,7 @@ class weighted_stage {
 
   weighted_stage(std::vector<double> weights, weighted_options options);
 
-  /// \throws wick::error when there are not as many weights as samples
+  /// \throws wick::error when there isn't one weight for each sample
   std::uint64_t size(std::uint64_t n) const;
 
   class drawn;
@@ -77,15 +77,15 @@ class weighted_stage {
     std::vector<double> weights;
     std::vector<alias_table> alias;  // one, with replacement
     std::mutex mutex;
-    std::vector<std::pair<key, list>> lists;  // without: of the epochs last asked for
+    std::vector<std::pair<key, list>> lists;  // without replacement: of the latest epochs
   };
   static constexpr std::size_t kept_lists = 4;
 
-  /// An exponential time by comparisons of whole numbers alone, so that it is the same on every machine; the
-  /// last digit of std::log is not. Von Neumann: "Various techniques used in connection with random digits",
-  /// 1951.
+  /// An exponentially distributed time. It comes only from comparisons of whole numbers, so it is the same on
+  /// every machine; the last digit of std::log isn't. Von Neumann: "Various techniques used in connection
+  /// with random digits", 1951.
   static double exponential(random_stream& random) noexcept;
-  /// time / weight, with an exponent that no two weights are too far apart for.
+  /// time / weight, with a wide enough exponent for any two weights.
   struct arrival {
     int exponent;
     double mantissa;
@@ -94,7 +94,7 @@ class weighted_stage {
     bool operator<(const arrival& other) const noexcept;
   };
 
-  /// Each index waits an exponential time with its weight as the rate; the first to end is drawn first.
+  /// Each index waits an exponential time with its weight as the rate; the first to finish is drawn first.
   /// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006.
   list draw_all(key k) const;
 
@@ -103,7 +103,7 @@ class weighted_stage {
 
 }  // namespace detail
 
-/// What stands where in one epoch: a draw a position, or a look into the epoch's list.
+/// The order of one epoch: a draw for each position, or a lookup in the epoch's list.
 class detail::weighted_stage::drawn {
  public:
   drawn() noexcept = default;
@@ -122,10 +122,11 @@ class detail::weighted_stage::drawn {
   key key_;
 };
 
-/// Draws samples, each with a probability proportional to its weight: one weight a sample before this stage.
-/// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a
-/// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
-/// a weight that is negative or not finite, or more draws than there are samples to draw
+/// Draws samples, each with a probability proportional to its weight. Give one weight for each sample before
+/// this stage. With replacement, each position is its own draw, computed on demand. Without replacement, the
+/// epoch's order is a list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million).
+/// \throws wick::error for a weight that is negative or not finite, or for more draws than there are samples
+/// to draw
 detail::weighted_stage weighted(std::vector<double> weights, weighted_options options = {});
 
 }  // namespace wick

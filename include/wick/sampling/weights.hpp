@@ -1,5 +1,5 @@
 /// \file
-/// weights: sampling weights that a program changes during a training; weighted(weights) takes them at each
+/// weights: sampling weights that a program changes during training; weighted(weights) takes them at each
 /// refresh().
 #pragma once
 
@@ -20,7 +20,7 @@ struct weights_store;
 class sum_tree;
 }  // namespace detail
 
-/// One weight a sample, changed at any time from any thread. A loader draws by the weights that
+/// One weight for each sample, which any thread can change at any time. A loader draws by the weights that
 /// weighted(weights) took when the loader was made, or at its last refresh(). Copies share their weights.
 class weights {
  public:
@@ -32,9 +32,9 @@ class weights {
   double at(std::uint64_t i) const;
   /// \throws wick::error when there is no such weight, or the new one is negative or not finite
   void set(std::uint64_t i, double weight);
-  /// One more, at the end. \throws wick::error as set() does
+  /// Adds a weight at the end. \throws wick::error as set() does
   void push_back(double weight);
-  /// Drops those at the end, or adds some of this weight. \throws wick::error as set() does
+  /// Drops weights at the end, or adds new ones of value `weight` there. \throws wick::error as set() does
   void resize(std::uint64_t size, double weight);
 
  private:
@@ -44,18 +44,18 @@ class weights {
 
 namespace detail {
 
-/// Draws an index with a probability proportional to its weight by a walk from the top: running sums of
-/// 64 weights, of 64 such blocks, and so on. An update takes time proportional to the changes. The draws
-/// depend on the weights alone, not on the order of their changes. 8 bytes a weight.
+/// Draws an index with a probability proportional to its weight by walking down a tree: running sums of 64
+/// weights, of 64 such blocks, and so on. An update takes time proportional to the changes. The draws depend
+/// only on the weights, not on the order of their changes. Takes 8 bytes a weight.
 class sum_tree {
  public:
-  /// Takes what has changed since the last time, always of the same weights.
+  /// Takes the changes since the last call. All calls must be with the same weights.
   void follow(const weights& of);
   std::uint64_t size() const noexcept { return levels_.empty() ? 0 : levels_.front().size(); }
   double sum() const noexcept { return levels_.empty() ? 0 : levels_.back().back(); }
-  /// sum() is above 0.
+  /// sum() must be above 0.
   std::uint64_t operator()(random_stream& random) const noexcept;
-  /// Of all weights.
+  /// A hash of all weights.
   std::uint64_t fingerprint() const noexcept;
 
   static constexpr std::uint64_t block = 64;
@@ -63,7 +63,7 @@ class sum_tree {
  private:
   double total_of(std::size_t level, std::uint64_t of_block) const noexcept;
 
-  std::vector<std::vector<double>> levels_;  // the first of weights, the last of one block
+  std::vector<std::vector<double>> levels_;  // the first level is of weights, the last has one block
   std::uint64_t seen_ = 0;
 };
 
@@ -75,7 +75,7 @@ class changing_weights_stage {
   changing_weights_stage(weights by, weighted_options options);
 
   void refresh() { tree_.follow(by_); }
-  /// \throws wick::error when there are not as many weights as samples, or none could be drawn
+  /// \throws wick::error when there isn't one weight for each sample, or when no sample could be drawn
   std::uint64_t size(std::uint64_t n) const;
 
   struct drawn {
@@ -100,8 +100,8 @@ class changing_weights_stage {
 
 }  // namespace detail
 
-/// The same by weights that change. The loader takes them when it is made and at each of its refresh(), for
-/// all draws until the next. The time of a refresh() is proportional to the changes: about 0.1 ms for a
+/// The same with weights that change. The loader takes them when it is made and at each refresh(), for all
+/// draws until the next one. The time of a refresh() is proportional to the changes: about 0.1 ms for a
 /// thousand among a million. \throws wick::error for draws without replacement
 detail::changing_weights_stage weighted(weights by, weighted_options options = {});
 

@@ -1,5 +1,5 @@
 /// \file
-/// zip(sources…): several sources side by side, such as pictures and their masks: a sample has an item of
+/// zip(sources…): several sources side by side, such as pictures and their masks. A sample has an item of
 /// each.
 #pragma once
 
@@ -21,18 +21,18 @@
 
 namespace wick::inline v0_1 {
 
-/// Which samples of the sources of a zip() belong together.
+/// How zip() pairs the samples of its sources.
 enum class pair_by : std::uint8_t {
-  /// Those of one name: the path below the folder that all paths of a source share, without its extension. A
-  /// source that does not say where bytes lie (`in_memory`) goes by position.
+  /// By name: the path below the common folder of a source's paths, without its extension. A source that
+  /// doesn't give locations of bytes (`in_memory`) is paired by position.
   stem,
   position,  ///< The first with the first, the second with the second, …
 };
 
 namespace detail {
 
-/// Whether an item says where bytes lie: the keys of such a source are paths. Those of what reads itself are
-/// not.
+/// Whether an item is a location of bytes: the keys of such a source are paths. The keys of items that read
+/// themselves aren't.
 template <class T>
 inline constexpr bool lies_somewhere =
     !std::is_void_v<typename once_read<T>::type> && !requires { typename T::read_type; };
@@ -50,12 +50,12 @@ struct zip_names {
   std::vector<std::string> keys;   ///< as messages show them
   std::vector<std::string> names;  ///< as they are compared
 
-  /// Names are what pair_by::stem says.
+  /// Sets the names by pair_by::stem.
   void take_stems();
 };
 
-/// The index in `other` of each sample of `first`; empty where that is the same. \throws wick::error with
-/// the keys of those without a partner, and where two of one source have one name
+/// The index in `other` of each sample of `first`; empty if each sample has the same index in both. \throws
+/// wick::error with the keys of samples without a partner, or when two samples of a source have the same name
 std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& other);
 
 /// \throws wick::error
@@ -72,18 +72,18 @@ struct zipped<A, B> {
   using type = sample<A, B>;
 };
 
-/// Stands for the function that makes a name of a key.
+/// A placeholder for the function that makes a name from a key.
 struct by_stem {};
 
 template <source... Sources>
 class zip_source {
  public:
-  /// An item of each.
+  /// An item of each source.
   using item = typename zipped<item_of<Sources>...>::type;
   static constexpr std::size_t sources = sizeof...(Sources);
 
   explicit zip_source(Sources... each) : sources_(std::move(each)...) { count(); }
-  /// Pairs those of one name, which `name` makes of a key.
+  /// Pairs samples of the same name, which `name` makes from a key.
   template <class Name>
   zip_source(Name&& name, Sources... each) : sources_(std::move(each)...) {
     zip_names first;
@@ -106,19 +106,19 @@ class zip_source {
         }
       }
     });
-    count();  // behind the names, which say more
+    count();  // after the names, whose errors say more
   }
 
-  /// \throws wick::error when the sources have different numbers of samples now, or another one than when
-  /// they were paired by their names
+  /// \throws wick::error when the sources now have different numbers of samples, or another number than when
+  /// they were paired by name
   void refresh() {
     const std::uint64_t before = size_;
     std::apply([](auto&... each) { (refresh_source(each), ...); }, sources_);
     if (by_names_ && size() != before) refuse_new_names(before, size());
     count();
   }
-  /// As many as each source had. Where one has another number at this moment, that number: a loader refuses
-  /// it.
+  /// The number of samples that each source had. If a source has another number now, that number, which a
+  /// loader refuses.
   std::uint64_t size() const {
     std::uint64_t n = size_;
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
@@ -131,7 +131,7 @@ class zip_source {
       return item{std::get<I>(sources_).at(place<I>(i))...};
     }(std::index_sequence_for<Sources...>{});
   }
-  /// The names of all that name their samples.
+  /// The keys of all sources that name their samples.
   std::string key(std::uint64_t i) const {
     std::string text;
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
@@ -153,7 +153,7 @@ class zip_source {
     });
     return h.value();
   }
-  /// The I-th source, as it was given.
+  /// The I-th source, as passed in.
   template <std::size_t I>
   const auto& get() const noexcept {
     return std::get<I>(sources_);
@@ -211,21 +211,21 @@ concept makes_names = std::is_invocable_r_v<std::string, F&, std::string_view>;
 }  // namespace detail
 
 /// Several sources side by side: `zip(files("img/*.jpg"), files("mask/*.png"))`. A sample is a `sample<A, B>`
-/// of two sources, a `std::tuple` of more. Files are paired by pair_by::stem, wherever they stand in their
-/// source; items in memory are paired by position. \throws wick::error when something has no partner, with
-/// its key, or when the sources have different numbers of samples
+/// of two sources, or a `std::tuple` of more. Files are paired by pair_by::stem, in any order; items in
+/// memory are paired by position. \throws wick::error with the key of a sample without a partner, or when the
+/// sources have different numbers of samples
 template <class... Sources>
 auto zip(Sources&&... sources) {
   return detail::zip_of(detail::by_stem{}, std::forward<Sources>(sources)...);
 }
-/// The same with the first with the first, whatever their names: `zip(pair_by::position, a, b)`.
+/// The same, but pairs samples by position, regardless of their names: `zip(pair_by::position, a, b)`.
 template <class... Sources>
 auto zip(pair_by by, Sources&&... sources) {
   return by == pair_by::position ? detail::zip_of(by, sources...)
                                  : detail::zip_of(detail::by_stem{}, sources...);
 }
-/// The same where names differ by more than folder and extension: `name` makes the compared name from each
-/// key, `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys go by
+/// The same for names that differ by more than folder and extension: `name` makes the compared name from each
+/// key, `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys are paired by
 /// position.
 template <class Name, class... Sources>
   requires detail::makes_names<Name>

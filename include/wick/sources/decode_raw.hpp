@@ -1,5 +1,5 @@
 /// \file
-/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
+/// decode_raw(): interprets raw bytes as an array of numbers.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// Bytes that were read, and what they are.
+/// Bytes, with the shape and type of the array that they hold.
 class raw_array {
  public:
   raw_array() = default;
   raw_array(bytes data, std::shared_ptr<const row_format> format) noexcept
       : data_(std::move(data)), format_(std::move(format)) {}
-  /// The numbers, for as long as this lives.
+  /// The numbers, valid as long as this object lives.
   memory_view view() const noexcept { return {data_.data(), *format_}; }
   const shape& extents() const noexcept { return format_->extents; }
   dtype type() const noexcept { return format_->type; }
@@ -78,9 +78,9 @@ class decode_raw_stage {
 
 }  // namespace detail
 
-/// Bytes that were read are an array of `T`, of this shape, in the machine's byte order and C's order of
-/// dimensions, as `numpy.ndarray.tofile()` writes it: `read() | decode_raw<float>({64, 16})`. (TensorFlow's
-/// tf.io.decode_raw.) \throws wick::error of the sample when there are more or fewer bytes
+/// Interprets the bytes of a sample as an array of `T` with this shape, in the machine's byte order and in C
+/// order, as `numpy.ndarray.tofile()` writes it: `read() | decode_raw<float>({64, 16})`. (TensorFlow's
+/// tf.io.decode_raw.) \throws wick::error for a sample with more or fewer bytes
 template <class T>
 detail::decode_raw_stage decode_raw(const shape& of) {
   return {of, detail::dtype_of<T>()};

@@ -17,10 +17,10 @@
 
 namespace wick::inline v0_1 {
 
-/// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a file that
-/// is missing or unreadable is an error of its sample when it is read. Files on servers are given by
-/// wick::remote(), or as URLs where the program includes <wick/stores/remote.hpp>; also to the sources that
-/// take files: records(), tokens(), lines(), parquet.
+/// Each file is a sample: `at(i)` is the range of all its bytes. The paths are kept, not checked: a missing
+/// or unreadable file is an error of its sample when it is read. For files on servers, pass the result of
+/// wick::remote(), or URLs if the program includes <wick/stores/remote.hpp>. The sources that take files
+/// accept the same: records(), tokens(), lines(), and parquet.
 class files {
  public:
   /// These files, in this order. \throws wick::error for an empty list
@@ -31,12 +31,12 @@ class files {
     keep(std::vector<std::string>(paths.begin(), paths.end()));
   }
   explicit files(std::initializer_list<std::string> paths) { keep(paths); }
-  /// What wick::remote() gives.
+  /// The result of wick::remote().
   explicit files(const remote_list& objects) { keep(objects); }
 
-  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
-  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
-  /// nothing matches, or a folder on the way can't be listed
+  /// All files that match a pattern such as "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders,
+  /// `{a,b}`, `{00..12}`), in natural order (f2 before f10). Hidden files are skipped. \throws wick::error
+  /// when nothing matches, or when a folder on the way can't be listed
   template <class Pattern>
     requires std::convertible_to<const Pattern&, std::string>
   explicit files(const Pattern& pattern) {
@@ -47,12 +47,13 @@ class files {
   file_range at(std::uint64_t i) const noexcept { return {.path = path(i), .remote = data_->object(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const;
-  /// The path below the folder that all share; of a web server's without its query, which may be a signature.
+  /// The path below the files' common folder, without the query of a web server's URL, which may be a
+  /// signature.
   std::string_view name(std::uint64_t i) const noexcept;
-  /// Of the paths below the folder that all share, so that the data may move; and of the sizes and ETags that
-  /// a list of S3 says.
+  /// A hash of the paths below the files' common folder, so the data may move, and of the sizes and ETags
+  /// that S3 lists.
   std::uint64_t fingerprint() const noexcept;
-  /// What a server was asked for.
+  /// A line for the report: the requests to the server.
   std::string note() const { return data_->store == nullptr ? std::string() : data_->store->note(); }
 
  private:

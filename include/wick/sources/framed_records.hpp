@@ -1,5 +1,5 @@
 /// \file
-/// Records of any length that say their lengths themselves: a callable reads the framing.
+/// Records of any length that state their own lengths: a callable reads the framing.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 
 namespace wick::inline v0_1 {
 
-/// What a framing says of a record, counted in bytes from the beginning of its frame.
+/// The location of a record in its frame, in bytes from the beginning of the frame.
 struct record_frame {
-  std::uint64_t offset = 0;  ///< where the record begins
-  std::uint64_t length = 0;  ///< of the record
-  std::uint64_t size = 0;    ///< of the whole frame: the next one begins there
+  std::uint64_t offset = 0;  ///< the beginning of the record
+  std::uint64_t length = 0;  ///< the length of the record
+  std::uint64_t size = 0;    ///< the size of the whole frame: the next frame begins there
 };
 
 /// Options of tfrecords(), and of records() with a framing.
 struct framed_options {
-  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  /// A file of its own that keeps the index between runs. Empty: each start makes the index again.
   std::string index = {};
 };
 
@@ -32,12 +32,12 @@ namespace detail {
 
 /// Calls a framing of any type.
 struct framing {
-  std::size_t header = 0;  ///< bytes that it must see of a frame
+  std::size_t header = 0;  ///< the bytes of a frame that it needs
   const void* callable = nullptr;
   record_frame (*call)(const void* callable, std::span<const std::byte> head) = nullptr;
 };
 
-/// Source of file ranges: framed records of files, one file after the other. Made by records() and
+/// A source of file ranges: the framed records of files, one file after the other. Made by records() and
 /// tfrecords().
 class framed_records {
  public:
@@ -48,9 +48,9 @@ class framed_records {
   file_range at(std::uint64_t i) const noexcept { return index_->at(i); }
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
-  /// What went wrong, such as writing the index; empty: nothing.
+  /// A problem, such as an index that couldn't be written; empty if there is none.
   const std::string& note() const noexcept { return index_->note(); }
-  /// Bytes of the files that were looked through to make the index; 0 when it had been kept.
+  /// The bytes of the files that were scanned to make the index; 0 if a kept index was used.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
 
  private:
@@ -59,13 +59,14 @@ class framed_records {
 
 }  // namespace detail
 
-/// Each record of these files is a sample: `at(i)` is its file range, for read(). `frame` is given the first
-/// `header` bytes of a frame and says where the record lies in it: `records(files("*.bin"), 4,
+/// Each record of these files is a sample: `at(i)` is its file range, for read(). `frame` gets the first
+/// `header` bytes of a frame and returns the location of the record in it: `records(files("*.bin"), 4,
 /// [](std::span<const std::byte> head) { … return record_frame{.offset = 4, .length = n, .size = n + 4}; })`.
-/// The frames are read here, once, and kept in memory by about 4 bytes a record. With `.index =
-/// "train.index"` they are kept on disk, too, as for lines(); remove the index when `frame` changes. A file
-/// that is changed later is an error of its samples. \throws wick::error when a file is missing, ends within
-/// a frame, there is no record, the file at `.index` is no index, or when `frame` throws one
+/// records() reads the frames once and keeps their locations in memory, in about 4 bytes a record. With
+/// `.index = "train.index"` it keeps them on disk, too, as lines() does; remove the index when `frame`
+/// changes. A file that changes later is an error of its samples. \throws wick::error when a file is missing
+/// or ends within a frame, when there is no record, when the file at `.index` isn't an index, or when `frame`
+/// throws one
 template <class Frame>
   requires std::is_invocable_r_v<record_frame, const Frame&, std::span<const std::byte>>
 detail::framed_records records(const files& of, std::size_t header, Frame frame,

@@ -1,5 +1,5 @@
 /// \file
-/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
+/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, and EMNIST, as distributed.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@ struct idx_options {
   std::int64_t classes = 0;
 };
 
-/// Two idx files, an array [N, …] and N integer labels, each plain or gzip-compressed (found by their first
-/// bytes). They are read into memory here; a sample is a view of its row, [28, 28] uint8 in MNIST, and
-/// batches without decoding. Link with zlib. Format: LeCun, Cortes, Burges, "The MNIST database of
-/// handwritten digits".
+/// Two idx files, an array [N, …] and N integer labels, each plain or gzip-compressed (recognized by its
+/// first bytes). The constructor reads them into memory. A sample is a view of its row, [28, 28] uint8 in
+/// MNIST, and goes into a batch without decoding. Link with zlib. Format: LeCun, Cortes, Burges, "The MNIST
+/// database of handwritten digits".
 class idx {
  public:
-  /// \throws wick::error when a file is missing, no idx file, cut off or damaged, when the numbers of rows
-  /// differ, or a label is out of range
+  /// \throws wick::error when a file is missing, isn't an idx file, or is truncated or damaged, when the
+  /// numbers of rows differ, or when a label is out of range
   idx(const std::string& data, const std::string& labels, idx_options options = {});
 
   std::uint64_t size() const noexcept { return rows_.size(); }
@@ -32,7 +32,7 @@ class idx {
   void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
-  /// Shape and type of one row.
+  /// The shape and type of one row.
   const detail::row_format& format() const noexcept { return rows_.format(); }
   const std::vector<std::int64_t>& targets() const noexcept { return rows_.targets(); }
 

@@ -1,5 +1,5 @@
 /// \file
-/// A source of pictures that lie in one sub-folder per class, as for torchvision's ImageFolder.
+/// A source of pictures in one sub-folder per class, as for torchvision's ImageFolder.
 #pragma once
 
 #include <string>
@@ -13,22 +13,22 @@ namespace wick::inline v0_1 {
 
 /// Options of image_folder.
 struct image_folder_options {
-  /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
+  /// The file name endings of pictures, in lower or upper case. Empty: all files.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                          ".pgm", ".tif",  ".tiff", ".webp"};
-  /// Let a class be without pictures.
+  /// Accepts a class without pictures.
   bool allow_empty = false;
 };
 
-/// A class_folder of pictures, ROOT/CLASS/…/picture.jpg. Order, targets and extensions are those of
-/// torchvision, except that hidden files and folders are left out.
+/// A class_folder of pictures, ROOT/CLASS/…/picture.jpg. The order, targets, and extensions are those of
+/// torchvision, except that hidden files and folders are skipped.
 class image_folder : public class_folder {
  public:
-  /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
-  /// class has none
+  /// \throws wick::error when the folder is missing, can't be listed, or has no class or no picture, or when
+  /// a class has no picture
   explicit image_folder(const std::string& root, image_folder_options options = {})
       : class_folder(root, {std::move(options.extensions), options.allow_empty}, pictures()) {}
-  /// \throws wick::error for no folder, and as above
+  /// \throws wick::error when `folder` isn't a folder, and as above
   explicit image_folder(const remote_list& folder, image_folder_options options = {})
       : class_folder(folder, {std::move(options.extensions), options.allow_empty}, pictures()) {}
 

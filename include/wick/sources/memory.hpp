@@ -1,5 +1,5 @@
 /// \file
-/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// Sources of samples that are already in memory: a vector of any type, or the rows of an array with their
 /// targets.
 #pragma once
 
@@ -22,8 +22,8 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
-/// in_memory(vector).
+/// A vector as a source: `at(i)` is item i, as a copy if it is at most two words long, else as a reference.
+/// Made by in_memory(vector).
 template <class T>
 class memory_items {
   static_assert(!std::is_same_v<T, bool>,
@@ -47,7 +47,7 @@ class memory_items {
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     prefetch_bytes(first_ + i, sizeof(T), most);
   }
-  /// Of the items where their bytes or characters can be hashed, else of their number.
+  /// A hash of the items if their bytes or characters can be hashed, else of their number.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
     if constexpr (std::has_unique_object_representations_v<T> && !std::is_pointer_v<T>) {
@@ -66,7 +66,7 @@ class memory_items {
 /// The rows of an array as a source: `at(i)` is a memory_view, ready for batch().
 class array_rows {
  public:
-  /// `owner` keeps what `data` points to alive: `count` rows of that format, side by side.
+  /// `owner` keeps the memory at `data` alive: `count` contiguous rows of that format.
   array_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
              std::uint64_t count);
 
@@ -76,7 +76,7 @@ class array_rows {
     prefetch_bytes(data_ + i * stride_, stride_, most);
   }
   const row_format& format() const noexcept { return *format_; }
-  /// Of format and rows: all of them up to 16 MiB, else as many, evenly spaced.
+  /// A hash of the format and the rows: all rows up to 16 MiB, else 16 MiB of evenly spaced rows.
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -85,7 +85,7 @@ class array_rows {
     row_format format;
   };
   std::shared_ptr<const kept> kept_;
-  // What at() needs, without a way through kept_.
+  // Spare at() the indirection through kept_.
   const std::byte* data_;
   std::size_t stride_;
   const row_format* format_;
@@ -96,7 +96,7 @@ class array_rows {
 /// shape, targets) and by idx().
 class memory_rows {
  public:
-  /// As array_rows, with targets.size() rows.
+  /// Like array_rows, with targets.size() rows.
   memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
               std::vector<std::int64_t> targets);
 
@@ -118,13 +118,14 @@ class memory_rows {
 
 }  // namespace detail
 
-/// A source of the items of a vector, which it takes over. \throws wick::error when the vector is empty
+/// A source of the items of a vector, which it takes ownership of. \throws wick::error when the vector is
+/// empty
 template <class T>
 detail::memory_items<T> in_memory(std::vector<T> items) {
   return detail::memory_items<T>(std::move(items));
 }
 
-/// A std::span or another range doesn't compile: in_memory() takes its items over.
+/// A std::span or another range doesn't compile: in_memory() takes ownership of the items.
 template <class Range>
   requires requires(const Range& r) { r.begin() != r.end(); }
 auto in_memory(const Range& items) {
@@ -137,8 +138,8 @@ auto in_memory(const Range& items) {
 }
 
 /// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
-/// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
-/// wick::error when sizes disagree, or there is no row
+/// ownership of. `in_memory(std::move(pixels), {28, 28}, labels)` is a TensorDataset without tensors. \throws
+/// wick::error when the sizes disagree, or when there is no row
 template <class T>
   requires std::is_arithmetic_v<T>
 detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vector<std::int64_t> targets) {
@@ -153,8 +154,8 @@ detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vect
   return detail::memory_rows(std::move(owner), data, format, std::move(targets));
 }
 
-/// The same over memory that the caller owns, and keeps alive and unchanged.
-/// \throws wick::error when there is no row, or a null pointer
+/// The same over memory that the caller owns and keeps alive and unchanged.
+/// \throws wick::error when there is no row, or when the pointer is null
 template <class T>
   requires std::is_arithmetic_v<T>
 detail::memory_rows in_memory(const T* values, const shape& row, std::vector<std::int64_t> targets) {
@@ -163,7 +164,7 @@ detail::memory_rows in_memory(const T* values, const shape& row, std::vector<std
                              detail::row_format(row, detail::dtype_of<T>()), std::move(targets));
 }
 
-/// Neither of what only refers to its numbers.
+/// A range that only refers to its numbers doesn't compile here, either.
 template <class Range>
   requires requires(const Range& r) { r.begin() != r.end(); }
 detail::memory_rows in_memory(const Range&, const shape& row, std::vector<std::int64_t> targets) {

@@ -1,5 +1,5 @@
 /// \file
-/// A sample that already lies in memory as an array: batch() copies it into its slot, without decoding.
+/// A sample that is already an array in memory: batch() copies it into its slot, without decoding.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// How the elements of a row that don't lie side by side are put together: `run` bytes that do, again and
-/// again, over some loops. Dimensions that can be walked as one are one loop.
+/// Copies a row whose elements aren't contiguous: runs of contiguous bytes, in nested loops. Dimensions that
+/// can be walked as one are one loop.
 class strided_loop {
  public:
   strided_loop() noexcept = default;
-  /// `strides` in elements.
+  /// `strides` are in elements.
   strided_loop(const shape& extents, const shape& strides, std::size_t element) noexcept;
-  /// All elements lie side by side.
+  /// Whether all elements are contiguous.
   bool packed() const noexcept { return loops_ == 0; }
-  /// From the first byte of a row to behind its last.
+  /// The bytes from the beginning of a row to its end, gaps included.
   std::size_t span() const noexcept { return span_; }
 
   void copy(const std::byte* from, std::byte* to) const noexcept;
@@ -34,7 +34,7 @@ class strided_loop {
     std::int64_t extent = 0, step = 0;  // step in bytes
   };
 
-  /// `Run` is run_ where the compiler is to know it.
+  /// `Run` is run_ as a compile-time constant, or 0.
   template <std::size_t Run>
   void walk(const std::byte* from, std::byte* to) const noexcept {
     const std::size_t run = Run != 0 ? Run : run_;
@@ -59,23 +59,23 @@ class strided_loop {
   std::size_t loops_ = 0, run_ = 0, span_ = 0;
 };
 
-/// What all rows of an array in memory have in common.
+/// The format that all rows of an array in memory share.
 struct row_format {
   /// \throws wick::error for an extent below 1
   row_format(const shape& of, dtype element);
-  /// Of rows whose elements lie `strides` elements apart, one stride for each extent, none negative.
+  /// For rows whose elements are `strides` elements apart: one stride for each extent, none negative.
   row_format(const shape& of, dtype element, const shape& strides);
-  /// From the first byte of a row in the array to behind its last.
+  /// The bytes from the beginning of a row in the array to its end, gaps included.
   std::size_t span() const noexcept { return packed ? bytes : walk.span(); }
 
   shape extents;  ///< of one row: [28, 28] in an array [60000, 28, 28]
   dtype type;
-  bool packed = true;  ///< its elements lie side by side in the array, the last dimension fastest
+  bool packed = true;  ///< a row's elements are contiguous in the array, the last dimension fastest
   std::size_t bytes;   ///< of one row, packed
   strided_loop walk;
 };
 
-/// Where a row lies.
+/// The location of a row.
 class row_place {
  public:
   row_place() noexcept = default;
@@ -88,18 +88,18 @@ class row_place {
 
 }  // namespace detail
 
-/// One row of an array in memory. Two pointers, both into its source, which outlives it.
+/// One row of an array in memory: two pointers into its source, which outlives it.
 class memory_view : detail::row_place {
  public:
   using detail::row_place::row_place;
 
-  /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
-  /// them
+  /// The contiguous elements. \throws wick::error when they aren't contiguous in the array; write_to() copies
+  /// them in any case
   const std::byte* data() const {
     if (!format_->packed) refuse();
     return data_;
   }
-  /// Bytes that write_to() writes.
+  /// The number of bytes that write_to() writes.
   std::size_t size() const noexcept { return format_->bytes; }
   const shape& extents() const noexcept { return format_->extents; }
   dtype type() const noexcept { return format_->type; }
@@ -110,8 +110,8 @@ class memory_view : detail::row_place {
       format_->walk.copy(data_, to.data);
   }
 
-  /// The elements as what they are. \throws wick::error when `T` is not their type, or they don't lie side by
-  /// side
+  /// The elements in their own type. \throws wick::error when `T` isn't that type, or when the elements
+  /// aren't contiguous
   template <class T>
   const T* as() const {
     if (detail::dtype_of<T>() != type()) {

@@ -1,5 +1,5 @@
 /// \file
-/// NumPy's arrays as sources: a row is a sample.
+/// NumPy arrays as sources: a row is a sample.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace wick::inline v0_1 {
 
-/// An array [N, …] that numpy.save() or numpy.savez() wrote, plain or compressed: sample i is its row i,
-/// without a copy before batch(). Two arrays side by side are `zip(npy("x.npy"), npy("y.npy"))`. The array is
-/// read into memory here. Format: "NEP 1 — A simple file format for NumPy arrays"; .npz is a ZIP archive of
-/// such files.
+/// An array [N, …] that numpy.save() or numpy.savez() wrote, plain or compressed. Sample i is its row i, and
+/// nothing is copied before batch(). To pair two arrays, write `zip(npy("x.npy"), npy("y.npy"))`. The
+/// constructor reads the array into memory. Format: "NEP 1 — A simple file format for NumPy arrays"; .npz is
+/// a ZIP archive of such files.
 class npy : public detail::array_file {
  public:
-  /// The array of a .npy file. \throws wick::error when it is missing, damaged or cut off, in Fortran's
-  /// order, of a type that batches can't have, or a number without rows
+  /// The array of a .npy file. \throws wick::error when it is missing, damaged, or truncated, is in Fortran
+  /// order, has a type that batches can't have, or is a number without rows
   explicit npy(const std::string& path);
-  /// The array of this name in a .npz file. \throws wick::error as above, and when there is none of that name
+  /// The array of this name in a .npz file. \throws wick::error as above, and when no array has that name
   npy(const std::string& path, const std::string& name);
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// Records of one size that follow each other in files: samples of games, CIFAR's pictures, arrays of
+/// Records of one size, one after the other in files: samples of games, CIFAR's pictures, or arrays of
 /// structs.
 #pragma once
 
@@ -28,25 +28,26 @@ namespace wick::inline v0_1 {
 /// Options of records().
 struct records_options {
   std::uint64_t header = 0;  ///< bytes before the first record of each file
-  /// Bytes from one record to the next. Default: they lie side by side.
+  /// Bytes from the beginning of one record to that of the next. Default: records are contiguous.
   std::optional<std::uint64_t> stride = {};
-  /// Reads files that begin like a compressed file, an archive, or a web page, too: their bytes are the data.
+  /// Also reads files that begin like a compressed file, an archive, or a web page: their bytes are the data.
   bool raw = false;
 };
 
 namespace detail {
 
-/// Source of file ranges: the records of files, one file after the other.
+/// A source of file ranges: the records of files, one file after the other.
 class fixed_records {
  public:
-  /// \param bytes  of a record
+  /// \param bytes  the size of a record
   fixed_records(const files& of, std::uint64_t bytes, const records_options& options);
   std::uint64_t size() const noexcept { return begins_->back(); }
   file_range at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, and of how many records each file has.
+  /// A hash of the paths below the files' common folder, and of the number of records in each file.
   std::uint64_t fingerprint() const noexcept;
-  /// All of them, side by side. Blocks. \throws wick::error when a file can't be read, or has changed
+  /// Reads all records, one after the other. Blocks. \throws wick::error when a file can't be read or has
+  /// changed
   void read_into(std::byte* to) const;
 
  private:
@@ -62,7 +63,7 @@ class fixed_records {
   std::shared_ptr<const std::vector<std::uint64_t>> begins_;  // the first record of each file, and the end
 };
 
-/// \throws wick::error for bytes of another size, or that are compressed
+/// \throws wick::error for bytes that have another size or are compressed
 void check_struct(const bytes& data, std::size_t wanted);
 
 template <class T>
@@ -79,17 +80,17 @@ class decode_struct_stage {
 
 }  // namespace detail
 
-/// Each record of `bytes` bytes in these files is a sample: `at(i)` is its file range, for read(). The files
-/// are opened here, once, to see how long they are; one that is changed later is an error of its samples.
-/// \throws wick::error when a file is missing, is compressed or in another format (.npy, a Git LFS pointer,
-/// …), or the bytes after its header aren't a whole number of records
+/// Each record of `bytes` bytes in these files is a sample: `at(i)` is its file range, for read(). records()
+/// opens the files once to get their sizes; a file that changes later is an error of its samples.
+/// \throws wick::error when a file is missing, is compressed, or is in another format (.npy, a Git LFS
+/// pointer, …), or when the bytes after its header aren't a whole number of records
 inline detail::fixed_records records(const files& of, std::uint64_t bytes,
                                      const records_options& options = {}) {
   return {of, bytes, options};
 }
 
-/// The same of structs: `records<move>(files("games-*.bin"), {.header = 16}) | shuffle() | read() |
-/// decode_struct<move>() | batch(256)`. A batch has a tensor a field.
+/// The same for structs: `records<move>(files("games-*.bin"), {.header = 16}) | shuffle() | read() |
+/// decode_struct<move>() | batch(256)`. A batch has one tensor for each field.
 template <class T>
 detail::fixed_records records(const files& of, const records_options& options = {}) {
   static_assert(
@@ -99,9 +100,9 @@ detail::fixed_records records(const files& of, const records_options& options = 
   return {of, sizeof(T), options};
 }
 
-/// All of these records read into memory here: `in_memory<move>(files("games-*.bin")) | shuffle() |
-/// batch(256)` has no read(), and takes a record about as fast as memory gives it.
-/// \throws wick::error as records(), and when a file can't be read or changes meanwhile
+/// Reads all of these records into memory: `in_memory<move>(files("games-*.bin")) | shuffle() |
+/// batch(256)` needs no read(), and takes records about as fast as memory delivers them.
+/// \throws wick::error as records() does, and when a file can't be read or changes meanwhile
 template <class T>
 detail::memory_items<T> in_memory(const files& of, const records_options& options = {}) {
   static_assert(std::is_default_constructible_v<T>,
@@ -115,8 +116,8 @@ detail::memory_items<T> in_memory(const files& of, const records_options& option
   return detail::memory_items<T>(std::move(items));
 }
 
-/// Bytes that were read are a `T`, in the machine's byte order and with the padding that the compiler gives
-/// it. \throws wick::error of the sample when there are more or fewer bytes
+/// Interprets the bytes of a sample as a `T`, in the machine's byte order and with the compiler's padding.
+/// \throws wick::error for a sample with more or fewer bytes
 template <class T>
 detail::decode_struct_stage<T> decode_struct() {
   static_assert(

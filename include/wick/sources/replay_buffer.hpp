@@ -1,5 +1,5 @@
 /// \file
-/// replay_buffer: what an agent has lived through, as a source of samples that grows while it trains.
+/// replay_buffer: an agent's experience, as a source of samples that grows during training.
 #pragma once
 
 #include <algorithm>
@@ -23,23 +23,23 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// What a replay_buffer and the views of it share. Entry `id` lies in place id % capacity; places lie in
-/// blocks, and where entries overwrite older ones a new block is begun, so that no entry ever moves or
-/// changes under a view that has its block.
+/// The state that a replay_buffer shares with its views. Entry `id` is in place id % capacity, and the places
+/// are in blocks. Entries that overwrite older ones begin a new block, so no entry ever moves or changes
+/// under a view that has its block.
 template <class T>
 struct replay_store {
   using row = sample<T, std::int64_t>;
   using block = std::vector<row>;  // of a capacity that it never outgrows
-  /// Some 64 KiB, and not less than 16 entries.
+  /// About 64 KiB, and at least 16 entries.
   static constexpr std::uint64_t block_size =
       std::bit_floor(std::clamp<std::uint64_t>(65536 / sizeof(row), 16, 4096));
 
-  std::mutex mutex;  // of all below, but not of the rows that a view has
+  std::mutex mutex;  // guards all members below, but not the rows that a view has
   std::uint64_t capacity = 0;
   std::uint64_t appended = 0;
   std::vector<std::shared_ptr<block>> blocks;
   std::shared_ptr<block>
-      overwritten;  // by the last of blocks that entries are put into, where it has rows yet
+      overwritten;  // the old block that new entries are replacing, while some of its rows remain
   weights by;
 
   std::uint64_t size() const noexcept { return std::min(appended, capacity); }
@@ -75,7 +75,7 @@ struct replay_store {
   }
 };
 
-/// The entries of a replay_buffer as they were when this was made, or at its last refresh().
+/// The entries of a replay_buffer as of this view's construction or its last refresh().
 template <class T>
 class replay_view {
   using store = replay_store<T>;
@@ -90,7 +90,7 @@ class replay_view {
     size_ = of_->size();
     appended_ = of_->appended;
     const std::uint64_t next = of_->next_place();
-    // Of the block that is being overwritten the places from here on are older, and in the block before it.
+    // In the block that is being overwritten, the entries from here on are older and in `overwritten_`.
     older_from_ = overwritten_ ? next : ~std::uint64_t{0};
     older_to_ = overwritten_ ? (next / store::block_size + 1) * store::block_size : 0;
     return lock;
@@ -107,7 +107,7 @@ class replay_view {
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     prefetch_bytes(&at(i), sizeof(sample<T, std::int64_t>), most);
   }
-  /// How many entries it has and had: contents are not looked at.
+  /// A hash of the number of entries, now and in total. The contents don't count.
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(size_).add(appended_).value(); }
 
  private:
@@ -119,13 +119,13 @@ class replay_view {
 
 }  // namespace detail
 
-/// The last `capacity` entries of an agent's experience, each with a weight: prioritized experience
-/// replay (Schaul et al., 2016). Entries are appended and weights set at any time and from any thread. A
-/// loader of samples() sees the entries as they were when it was made, or at its last refresh(), whatever is
-/// appended meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask
-/// for it. So a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
+/// The last `capacity` entries of an agent's experience, each with a weight: prioritized experience replay
+/// (Schaul et al., 2016). Any thread can append entries and set weights at any time. A loader of samples()
+/// sees the entries as of its construction or its last refresh(), even if more are appended meanwhile:
+/// entries never move, and an overwritten entry is kept as long as a loader may ask for it. So a buffer takes
+/// at most twice its capacity, plus a block of 64 KiB or 16 entries.
 ///
-/// A batch has the entries as its `data`, and as its `target` their ids, for set_weight().
+/// A batch has the entries as its `data` and their ids as its `target`, for set_weight().
 template <class T>
 class replay_buffer {
   using store = detail::replay_store<T>;
@@ -139,14 +139,14 @@ class replay_buffer {
   replay_buffer(const replay_buffer&) = delete;
   replay_buffer& operator=(const replay_buffer&) = delete;
 
-  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count up from
-  /// 0. \throws wick::error for a weight that is negative or not finite; then nothing is added
+  /// Adds an entry, which replaces the oldest if there are already `capacity`. Returns its id: ids count up
+  /// from 0. \throws wick::error for a weight that is negative or not finite, without adding the entry
   std::uint64_t append(T entry, double weight = 1) {
     const std::lock_guard lock(store_->mutex);
     store_->append(std::move(entry), weight);
     return store_->appended - 1;
   }
-  /// False when that entry has been overwritten meanwhile. \throws wick::error as append() does, or when
+  /// Returns false if the entry has been overwritten meanwhile. \throws wick::error as append() does, or when
   /// there never was such an entry
   bool set_weight(std::uint64_t id, double weight) {
     const std::lock_guard lock(store_->mutex);
@@ -158,12 +158,12 @@ class replay_buffer {
     store_->by.set(id % store_->capacity, weight);
     return true;
   }
-  /// Entries that are there now.
+  /// The number of entries in the buffer now.
   std::uint64_t size() const {
     const std::lock_guard lock(store_->mutex);
     return store_->size();
   }
-  /// Entries that were ever appended.
+  /// The number of entries ever appended.
   std::uint64_t appended() const {
     const std::lock_guard lock(store_->mutex);
     return store_->appended;
@@ -173,7 +173,7 @@ class replay_buffer {
   /// The entries as a source: `memory.samples() | weighted(memory.weights(), {.samples = 64 * 100}) |
   /// batch(64)`.
   detail::replay_view<T> samples() const { return detail::replay_view<T>(store_); }
-  /// Those of samples(), for weighted(); set by append() and set_weight() alone.
+  /// The weights of samples(), for weighted(). Set them only through append() and set_weight().
   wick::weights weights() const { return store_->by; }
 
  private:

@@ -24,20 +24,20 @@ class tar_samples;
 class tar_records;
 }  // namespace detail
 
-/// What becomes of a sample that lacks a wanted member.
+/// How to treat a sample that lacks a wanted member.
 enum class missing_member : unsigned char {
-  refuse,     ///< an error when the shards are indexed
-  leave_out,  ///< it is left out, and counted in skipped()
+  refuse,     ///< throws an error when the shards are indexed
+  leave_out,  ///< leaves the sample out and counts it in skipped()
 };
 
 /// Where the key of a sample ends in its members' names.
 enum class tar_key : unsigned char {
   to_first_dot,  ///< "v1.0_0.seg.png" is the member "0_0.seg.png" of "v1", as in WebDataset
-  to_last_dot,   ///< it is the member "png" of "v1.0_0.seg"
+  to_last_dot,   ///< "v1.0_0.seg.png" is the member "png" of "v1.0_0.seg"
 };
 
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
-/// names. Shards on servers are given by wick::remote(), or as URLs where the program includes
+/// names. For shards on servers, pass the result of wick::remote(), or URLs if the program includes
 /// <wick/stores/remote.hpp>.
 class shard_list {
  public:
@@ -54,7 +54,7 @@ class shard_list {
     const std::vector<std::string> texts(patterns.begin(), patterns.end());
     add_all(texts);
   }
-  /// What wick::remote() gives.
+  /// The result of wick::remote().
   shard_list(const remote_list& objects);  // NOLINT(google-explicit-constructor)
 
   std::vector<std::string> paths;
@@ -66,25 +66,25 @@ class shard_list {
   void add(const std::string& pattern);
   void add_all(std::span<const std::string> patterns);
 
-  std::shared_ptr<detail::object_store> store_;  // of those that are URLs
+  std::shared_ptr<detail::object_store> store_;  // of the paths that are URLs
 };
 
 /// Options of tar().
 struct tar_options {
-  /// Samples that lack a wanted member.
+  /// How to treat a sample that lacks a wanted member.
   wick::missing_member missing_member = wick::missing_member::refuse;
-  /// Keeps the index of each shard beside it, as SHARD.wickidx: the next start reads no shard. That of a
-  /// shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, else ~/.cache/wick), and not
-  /// needed where SHARD.wickidx lies beside the shard on the server.
+  /// Keeps the index of each shard next to it, as SHARD.wickidx, so the next start reads no shard. The index
+  /// of a shard on a server is kept in the user's cache folder ($XDG_CACHE_HOME/wick, else ~/.cache/wick). It
+  /// isn't needed if SHARD.wickidx is next to the shard on the server.
   bool keep_index = false;
-  /// Where names have dots that belong to the key, as in "v1.0_0.jpg".
+  /// Which dot ends the key, for names with dots that belong to the key, as in "v1.0_0.jpg".
   tar_key key = tar_key::to_first_dot;
 };
 
 namespace detail {
 
-/// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
-/// KEY.cls. Made by tar(shards).
+/// Pictures and their classes in tar shards: `data` is the file range of KEY's picture, and `target` is the
+/// number in KEY.cls. Made by tar(shards).
 class tar_samples {
  public:
   explicit tar_samples(shard_list shards, tar_options options = {});
@@ -93,20 +93,20 @@ class tar_samples {
   sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
-  /// Bytes that were read to build the index.
+  /// The number of bytes read to build the index.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
-  /// What could not be done, as to keep the index; empty: nothing.
+  /// A problem, such as an index that couldn't be kept; empty if there is none.
   std::string note() const { return index_->note(); }
-  /// Incomplete samples that were left out, as the options allowed.
+  /// The number of incomplete samples that were left out, as the options allow.
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
-  /// Paths, in order.
+  /// The paths, in order.
   const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
 
  private:
   std::shared_ptr<const detail::tar_index> index_;
 };
 
-/// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
+/// The requested members of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
 class tar_records {
  public:
   tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {});
@@ -116,7 +116,7 @@ class tar_records {
   std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
-  /// What could not be done, as to keep the index; empty: nothing.
+  /// A problem, such as an index that couldn't be kept; empty if there is none.
   std::string note() const { return index_->note(); }
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
   const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
@@ -129,15 +129,17 @@ class tar_records {
 
 /// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
 /// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part
-/// (`.key`); members of a sample lie side by side. The headers are read here, once; shards stay open while
-/// the process has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links
-/// and devices are passed over. A shard that is replaced, changed or deleted later is an error of each sample
-/// that is read from it. With `.keep_index = true` the index of each shard is kept beside it, and read the
-/// next time, unless the shard has another size or time; an index that can't be written is a note in the
-/// report. Of shards on servers SHARD.wickidx is asked for; where there is none the whole shard is read for
-/// its headers: write one with wick-index, and store it beside the shard, again when the shard changes.
-/// \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member is sparse or
-/// there twice, a KEY.cls holds no number, or a sample is incomplete
+/// (`.key`), and the members of a sample are adjacent. tar() reads the headers once, and shards stay open
+/// while the process has descriptors to spare. It reads v7, ustar, GNU, and pax archives, also concatenated,
+/// and skips folders, links, and devices. A shard that is replaced, changed, or deleted later is an error of
+/// each sample that is read from it.
+///
+/// With `.keep_index = true`, the index of each shard is kept next to it and read the next time, unless the
+/// shard has another size or time. An index that can't be written is a note in the report. For a shard on a
+/// server, tar() asks for SHARD.wickidx; if there is none, it reads the whole shard for its headers. To
+/// avoid that, write one with wick-index, store it next to the shard, and do so again when the shard changes.
+/// \throws wick::error when a shard is missing, truncated, compressed, or damaged, when a wanted member is
+/// sparse or is there twice, when a KEY.cls holds no number, or when a sample is incomplete
 detail::tar_samples tar(shard_list shards, tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one file range for each of `members` (1 to
@@ -151,10 +153,10 @@ detail::tar_records tar(shard_list shards, const Members& members, tar_options o
   return detail::tar_records(std::move(shards), members, options);
 }
 
-/// Writes SHARD.wickidx, the index that `keep_index` keeps beside a local shard: where its members lie.
-/// Stored beside the shard on a server, it spares reading the shard. The tool wick-index does this. Returns
-/// the number of members. \throws wick::error for a shard that is missing, cut off, compressed or damaged, or
-/// when the index can't be written
+/// Writes SHARD.wickidx, the index of member locations that `keep_index` keeps next to a local shard.
+/// Stored next to the shard on a server, it saves reading the shard. The tool wick-index does this. Returns
+/// the number of members. \throws wick::error for a shard that is missing, truncated, compressed, or damaged,
+/// or when the index can't be written
 std::uint64_t write_tar_index(const std::string& shard);
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// TensorFlow's record files as a source, and the tf.train.Example messages that most of them have.
+/// TensorFlow's record files as a source, and the tf.train.Example messages that most of them contain.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,13 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// A record with its checksum behind it.
+/// A record followed by its checksum.
 struct checked_file_range {
   file_range all;
 };
 
-/// \throws wick::error unless the last four bytes are the checksum of those before, which are left
+/// Removes the checksum. \throws wick::error unless the last four bytes are the checksum of the bytes before
+/// them
 void take_off_checksum(bytes& record);
 
 template <>
@@ -68,11 +69,11 @@ std::uint32_t crc32c(const std::byte* data, std::size_t size) noexcept;
 }  // namespace detail
 
 /// Each record of these files is a sample, for read(), which checks its checksum:
-/// `tfrecords("train-*.tfrecord") | shuffle() | read() | decode_tf_example() | …`. Where records begin is
-/// read here, once, and kept in memory by about 4 bytes a record. With `.index = "train.index"` it is kept on
-/// disk, too, as for lines(). Not for compressed files. Format: TensorFlow, "TFRecord and tf.train.Example".
-/// \throws wick::error when a file is missing, cut off, damaged or compressed, there is no record, or the
-/// file at `.index` is no index
+/// `tfrecords("train-*.tfrecord") | shuffle() | read() | decode_tf_example() | …`. tfrecords() finds the
+/// beginnings of the records once and keeps them in memory, in about 4 bytes a record. With `.index =
+/// "train.index"` it keeps them on disk, too, as lines() does. Compressed files aren't supported. Format:
+/// TensorFlow, "TFRecord and tf.train.Example". \throws wick::error when a file is missing, truncated,
+/// damaged, or compressed, when there is no record, or when the file at `.index` isn't an index
 detail::tf_records tfrecords(const files& of, const framed_options& options = {});
 template <class Paths>
   requires requires(const Paths& p) { files(p); }
@@ -84,19 +85,19 @@ detail::tf_records tfrecords(const Paths& paths, const framed_options& options =
 class tf_example {
  public:
   tf_example() = default;
-  /// Takes a message over. \throws wick::error when it is none
+  /// Takes ownership of a message. \throws wick::error when the bytes aren't a tf.train.Example
   explicit tf_example(bytes message);
 
   bool has(std::string_view feature) const noexcept;
-  /// The one text of a feature; it lies in this. \throws wick::error when there is no such feature, it has
-  /// another type, or not one value
+  /// The only text of a feature, as a view into this message. \throws wick::error when there is no such
+  /// feature, or when it has another type or doesn't have exactly one value
   std::string_view text(std::string_view feature) const;
   std::int64_t integer(std::string_view feature) const;
   float number(std::string_view feature) const;
   /// A copy of the text, for decode().
   bytes data(std::string_view feature) const;
-  /// All values of a feature, which may be none. \throws wick::error when there is no such feature, or it has
-  /// another type
+  /// All values of a feature, possibly none. \throws wick::error when there is no such feature, or when it
+  /// has another type
   std::vector<std::string_view> texts(std::string_view feature) const;
   std::vector<std::int64_t> integers(std::string_view feature) const;
   std::vector<float> numbers(std::string_view feature) const;
@@ -124,9 +125,9 @@ class decode_tf_example_stage {
 
 }  // namespace detail
 
-/// Bytes of a record → wick::tf_example, of which a callable takes what it wants:
+/// Decodes the bytes of a record into a wick::tf_example. A callable then takes the features it needs:
 /// `[](tf_example e) { return sample<bytes, std::int64_t>{e.data("image/encoded"), e.integer("label")}; }`.
-/// \throws wick::error of the sample when it is no such message
+/// \throws wick::error for a sample that isn't such a message
 detail::decode_tf_example_stage decode_tf_example() noexcept;
 
 }  // namespace wick

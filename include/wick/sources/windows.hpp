@@ -1,5 +1,5 @@
 /// \file
-/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
+/// Overlapping windows over series in memory as a source: a sample is consecutive rows of a series, in place.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,21 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// A series: rows of one shape in time, where they lie.
+/// A series: rows of one shape over time, in place in memory.
 struct series {
-  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
+  std::shared_ptr<const void> owner;  ///< keeps the rows alive; null when the caller does
   const std::byte* data = nullptr;
   std::uint64_t rows = 0;
   dtype type = dtype::float32;
   shape row, strides;     ///< of one row; strides in elements
   std::int64_t step = 0;  ///< elements from one row to the next
 
-  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
+  /// A series of `count` contiguous numbers. \throws wick::error when they aren't a whole number of rows
   static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
                        const shape& row);
 };
 
-/// What is a series, or several: specialized for what windows_of::target() takes.
+/// The series in a value: specialized for the types that window_source::target() takes.
 template <class T>
 struct series_access;
 template <class T>
@@ -46,20 +46,20 @@ struct series_access<std::vector<T>> {
   }
 };
 
-/// \throws wick::error for less than 1
+/// \throws wick::error for a length below 1
 std::uint64_t positive_length(const char* what, std::int64_t length);
 
-/// Runs of `length` rows of some series, all of one shape and type.
+/// Runs of `length` rows in series of one shape and type.
 class series_runs {
  public:
-  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
+  /// `what` begins messages: "windows: ". \throws wick::error when there is no series, or when they differ
   series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
   std::size_t count() const noexcept { return kept_->parts.size(); }
-  /// Of each series.
+  /// The number of rows in each series.
   std::vector<std::uint64_t> rows() const;
   std::uint64_t length() const noexcept { return kept_->length; }
 
-  /// The run from `row` on.
+  /// The run that begins at `row`.
   memory_view at(std::size_t series, std::uint64_t row) const noexcept {
     const part& p = parts_[series];
     return {p.data + row * p.step, *p.format};
@@ -68,8 +68,8 @@ class series_runs {
     const part& p = parts_[series];
     prefetch_bytes(p.data + row * p.step, p.format->span(), most);
   }
-  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
-  /// numbers, however they lie.
+  /// A hash of the shape, the type, the number of rows, and up to 1 MiB of evenly spaced rows. It depends on
+  /// the numbers, not on their memory layout.
   std::uint64_t fingerprint() const;
 
  private:
@@ -86,10 +86,10 @@ class series_runs {
     std::uint64_t length;
   };
   std::shared_ptr<const kept> kept_;
-  const part* parts_;  // without a way through kept_
+  const part* parts_;  // spares the indirection through kept_
 };
 
-/// Which window is the i-th: those of the first series, then those of the second, …
+/// The order of the windows: those of the first series, then those of the second, …
 class window_order {
  public:
   struct place {
@@ -97,8 +97,8 @@ class window_order {
     std::uint64_t row;
   };
 
-  /// Over series of so many rows: windows of `length` rows, one each `stride`, as far as `need` rows are
-  /// there. \throws wick::error when there is none
+  /// Windows of `length` rows over series with these numbers of rows. A window begins every `stride` rows, as
+  /// long as `need` rows are left. \throws wick::error when there is no window
   window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
                std::int64_t stride);
   std::uint64_t size() const noexcept { return size_; }
@@ -112,7 +112,7 @@ class window_order {
     }
     return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
   }
-  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
+  /// "rows 128 to 191"; with several series, "series 3, rows 128 to 191".
   std::string key(std::uint64_t i, std::uint64_t length) const;
 
  private:
@@ -127,14 +127,13 @@ class window_order {
 /// Options of windows().target().
 struct window_target_options {
   static constexpr std::uint64_t behind = ~std::uint64_t{0};
-  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
+  /// The target's first row, counted from the window's first row. `behind`: the row after the window's last.
   std::uint64_t offset = behind;
 };
 
 namespace detail {
 
-/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
-/// windows(…).target(…).
+/// A source of sample<memory_view, memory_view>: windows and their targets. Made by windows(…).target(…).
 class targeted_windows {
  public:
   targeted_windows(series_runs data, series_runs target, std::int64_t stride, window_target_options options);
@@ -152,9 +151,9 @@ class targeted_windows {
   std::uint64_t fingerprint() const;
 
  private:
-  /// Rows that a window takes with its target, from its first on.
+  /// The number of rows that a window and its target take, counted from the window's first.
   static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
-  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
+  /// Returns `data`. \throws wick::error when `target` has another number of series, or of rows in one
   static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
 
   series_runs data_, target_;
@@ -162,7 +161,7 @@ class targeted_windows {
   window_order order_;
 };
 
-/// Source of memory_view: windows over series. Made by windows().
+/// A source of memory_view: windows over series. Made by windows().
 class window_source {
  public:
   /// \throws wick::error
@@ -179,13 +178,13 @@ class window_source {
   std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
   std::uint64_t fingerprint() const;
 
-  /// With `length` rows of the same series as the target, those behind the window unless the options say
-  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
-  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
+  /// Adds `length` rows of the same series as the target: the rows after the window, unless the options set
+  /// an offset. To forecast 16 rows, write `windows(series, 64).target(16)`; for the window shifted by one
+  /// row, `.target(64, {.offset = 1})`. \throws wick::error when no series is long enough for both
   targeted_windows target(std::int64_t length, window_target_options options = {}) const;
-  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
-  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
-  /// \throws wick::error when their lengths differ
+  /// Adds rows of other series as the target: one series of the same length for each, as tensors or as a
+  /// std::vector with one number a row. For the class of a window's last row, write
+  /// `windows(series, 64).target(classes, 1, {.offset = 63})`. \throws wick::error when their lengths differ
   template <class Series>
   targeted_windows target(const Series& of, std::int64_t length, window_target_options options = {}) const {
     return target_of(series_access<Series>::of(of), length, options);
@@ -205,7 +204,7 @@ class window_source {
 /// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
 /// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
 /// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
-/// stride below 1, a series shorter than a window, or values that are no whole rows
+/// stride below 1, a series shorter than a window, or values that aren't a whole number of rows
 template <class T>
   requires std::is_arithmetic_v<T>
 detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
@@ -215,7 +214,7 @@ detail::window_source windows(std::vector<T> values, const shape& row, std::int6
       {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
 }
 
-/// The same over memory that the caller owns, and keeps alive and unchanged.
+/// The same over memory that the caller owns and keeps alive and unchanged.
 template <class T, std::size_t N>
   requires std::is_arithmetic_v<T>
 detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,

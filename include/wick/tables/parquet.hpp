@@ -1,5 +1,5 @@
 /// \file
-/// Parquet files as a source: a row is a sample. Of its own CMake target, wick::arrow.
+/// Parquet files as a source: a row is a sample. Has its own CMake target, wick::arrow.
 #pragma once
 
 #include <array>
@@ -34,11 +34,11 @@ template <class T>
 inline constexpr bool is_list_of_numbers<std::vector<T>> =
     std::is_arithmetic_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, bool>;
 
-/// What a column can become.
+/// Whether T is a type for a column.
 template <class T>
 inline constexpr bool is_parquet_field = fixed_array<T>::value || is_list_of_numbers<T> ||
                                          std::is_same_v<T, std::string> || std::is_same_v<T, bytes>;
-/// What a row can become.
+/// Whether T is a type for a row.
 template <class T>
 consteval bool is_parquet_row() {
   if constexpr (is_parquet_field<T>) {
@@ -90,7 +90,7 @@ std::vector<parquet_field> parquet_fields_of() {
   }
 }
 
-/// Awaiting read() of a row: at once where its row group is in memory.
+/// Awaits read() of a row; it is ready at once if its row group is in memory.
 template <class T>
 class [[nodiscard]] parquet_read {
  public:
@@ -165,12 +165,14 @@ struct parquet_row {
 ///     rows | block_shuffle(rows.groups(), 8) | read() | batch(256)
 ///
 /// T is a number, bool, std::string, wick::bytes (for decode()), a std::vector of numbers, a std::array of
-/// them, or a struct, std::tuple or wick::sample of 1 to 8 of these: a column each, in this order. An array
-/// takes a column of lists of its length, or as many columns of numbers as it has. "a.b" is the field b of
-/// the structs in column a. Numbers are converted to types that hold all values of theirs.
+/// them, or a struct, std::tuple, or wick::sample of 1 to 8 of these: one for each column, in this order. An
+/// array takes a column of lists of its length, or as many columns of numbers as it has elements. "a.b" is
+/// the field b of the structs in column a. Numbers are converted to types that hold all values of the
+/// column's type.
 ///
-/// Footers are read here. read() has an I/O thread decode a row group, of the wanted columns only, and keeps
-/// it for the other rows. A file that changes later is an error of its samples. Copies share kept row groups.
+/// The constructor reads the footers. read() has an I/O thread decode the wanted columns of a row group, and
+/// keeps the group for its other rows. A file that changes later is an error of its samples. Copies share
+/// kept row groups.
 template <class T>
 class parquet {
   static_assert(
@@ -180,12 +182,12 @@ class parquet {
       "fields as those types, and what they are to become in a callable after read()");
 
  public:
-  /// \throws wick::error when a file can't be read or is no Parquet file, a column is missing, has a type
-  /// that its field can't hold, or another one than in the first file
+  /// \throws wick::error when a file can't be read or isn't a Parquet file, or when a column is missing, has
+  /// a type that its field can't hold, or has another type than in the first file
   parquet(const files& of, const std::vector<std::string>& columns, const parquet_options& options = {})
       : table_(
             std::make_shared<detail::parquet_table>(of, columns, detail::parquet_fields_of<T>(), options)) {}
-  /// Of one file, of a pattern, or of a list: see files.
+  /// The rows of one file, of a pattern, or of a list: see files.
   template <class Paths>
     requires requires(const Paths& p) { files(p); }
   parquet(const Paths& paths, const std::vector<std::string>& columns, const parquet_options& options = {})
@@ -195,11 +197,11 @@ class parquet {
   detail::parquet_row<T> at(std::uint64_t i) const noexcept { return {table_.get(), i}; }
   /// "train-0.parquet, row 1234".
   std::string key(std::uint64_t i) const { return table_->key(i); }
-  /// Of the paths below the folder that all share, the rows of each group, and the columns' types.
+  /// A hash of the paths below the files' common folder, the rows of each group, and the columns' types.
   std::uint64_t fingerprint() const noexcept { return table_->fingerprint(); }
-  /// How many rows each row group has, in order: what block_shuffle() keeps together.
+  /// The number of rows in each row group, in order: the blocks for block_shuffle().
   std::vector<std::uint64_t> groups() const { return table_->groups(); }
-  /// Bytes that were read from the files so far, footers included.
+  /// The number of bytes read from the files so far, footers included.
   std::uint64_t bytes_read() const noexcept { return table_->bytes_read(); }
   /// A line for the report; empty before the first row.
   std::string note() const { return table_->note(); }

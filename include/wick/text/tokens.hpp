@@ -1,6 +1,6 @@
 /// \file
-/// A stream of tokens, in files or in memory, cut into chunks of one length: what a language model is trained
-/// on.
+/// A stream of tokens, in files or in memory, cut into chunks of one length: the training data of a language
+/// model.
 #pragma once
 
 #include <concepts>
@@ -32,46 +32,46 @@ namespace wick::inline v0_1 {
 
 /// Options of tokens().
 struct tokens_options {
-  /// Bytes before the first token of each file: 1024 in those of llm.c.
+  /// Bytes before the first token of each file: 1024 in the files of llm.c.
   std::uint64_t header = 0;
-  /// Reads files that begin like a compressed file, an archive, or a web page, too: their bytes are tokens.
+  /// Also reads files that begin like a compressed file, an archive, or a web page: their bytes are tokens.
   bool raw = false;
 };
 
 /// Options of chunks().
 struct chunks_options {
-  /// From the beginning of one chunk to that of the next, in tokens. Default: their length. With 1 there is a
-  /// chunk at each token.
+  /// Tokens from the beginning of one chunk to that of the next. Default: their length. With 1, a chunk
+  /// begins at each token.
   std::optional<std::uint64_t> stride = {};
-  /// The token that ends each document: no chunk crosses it, and the last one of a document is
-  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. Default:
-  /// chunks cross documents.
+  /// The token that ends each document. No chunk crosses it, and the last chunk of a document is padded: the
+  /// input with this token, the target with -100, which cross_entropy ignores. Default: chunks cross
+  /// documents.
   std::optional<std::int64_t> within_documents = {};
 };
 
-/// The token that ends each document, for `.segments` of chunks(). It has no default, so that chunks() with
-/// it differs from chunks() without.
+/// The token that ends each document, for `.segments` of chunks(). It has no default, so that the compiler
+/// can distinguish chunks() with it from chunks() without it.
 struct document_end {
   std::int64_t token;
   constexpr document_end(std::int64_t number) noexcept : token(number) {}  // NOLINT: implicit on purpose
 };
 
-/// As chunks_options, for chunks that say where documents end in them.
+/// Like chunks_options, for chunks that also mark the ends of documents.
 struct segmented_chunks_options {
   std::optional<std::uint64_t> stride = {};
   document_end segments;  ///< the token that ends each document
 };
 
-/// A chunk of tokens() with `.segments`, and a batch of them: each field is [N, length] there. Attention that
+/// A chunk of tokens() with `.segments`, or a batch of them, where each field is [N, length]. Attention that
 /// is masked where `segments` differ stays within documents.
 template <class Tokens, class Numbers = Tokens>
 struct segmented_chunk {
   Tokens data;        ///< int64
-  Tokens target;      ///< int64: one token further on
-  Numbers segments;   ///< int32: the document of the chunk that a token of `data` is in, from 1 on
-  Numbers positions;  ///< int32: which token of that document's part in the chunk it is, from 0 on
+  Tokens target;      ///< int64: shifted by one token
+  Numbers segments;   ///< int32: for each token of `data`, the number of its document in the chunk, from 1
+  Numbers positions;  ///< int32: for each token, its number in that document's part of the chunk, from 0
 
-  /// What batch() makes of its columns.
+  /// The type that batch() makes from its columns.
   template <class Data, class Target, class Segments, class Positions>
   using batch_of = segmented_chunk<Data, Segments>;
 };
@@ -101,7 +101,7 @@ class token_numbers {
 /// The end token belongs to the document that it ends.
 segmented_chunk<token_ids, token_numbers> in_segments(token_pair chunk, std::int64_t end);
 
-/// What chunks(length, {.segments = end}) says.
+/// The parameters of chunks(length, {.segments = end}).
 struct segmented_plan {
   chunk_plan chunks;
   std::int64_t end;
@@ -112,14 +112,14 @@ struct segmented_window {
   std::int64_t end;
 };
 
-/// What is in a wick::token_files.
+/// The contents of a wick::token_files.
 struct token_stream {
   std::shared_ptr<const token_store> store;
 };
 
 }  // namespace detail
 
-/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
+/// A stream of tokens in files. It isn't a source yet; chunks() makes it one. Made by tokens(paths).
 struct token_files : detail::token_stream {};
 
 namespace detail {
@@ -186,13 +186,13 @@ class segmented_chunks : public Chunks {
  private:
   std::int64_t end_;
 };
-/// \throws wick::error when tokens of this type can't be `end`
+/// \throws wick::error when no token of this type can be `end`
 void require_token(token_format format, std::int64_t end);
 
 /// \throws wick::error when there are too few tokens for one chunk
 inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
 inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
-/// \throws wick::error also when tokens of this type can't be the one that ends documents
+/// \throws wick::error also when no token of this type can be the one that ends documents
 inline segmented_chunks<token_chunks> operator|(token_files of, const segmented_plan& plan) {
   require_token(of.store->format(), plan.end);
   return {std::move(of), plan};
@@ -202,7 +202,7 @@ inline segmented_chunks<array_chunks> operator|(token_array of, const segmented_
   return {std::move(of), plan};
 }
 
-/// Of a stream without chunks nothing can be taken: said once.
+/// A stream without chunks has no samples: reports it in one error.
 template <class Stream, class R>
   requires(std::same_as<std::remove_cvref_t<Stream>, token_files> ||
            std::same_as<std::remove_cvref_t<Stream>, token_array>)
@@ -213,7 +213,7 @@ auto operator|(Stream&&, const R&) {
   return misfit_pipeline{};
 }
 
-/// How read() gets the tokens of a chunk, which may lie in two files or more.
+/// How read() gets the tokens of a chunk, which may span two files or more.
 template <>
 struct read_shape<token_window> {
   static constexpr std::size_t usual = 1;
@@ -230,7 +230,7 @@ struct read_shape<token_window> {
     bytes whole(where.span.count * where.from->format().size);
     std::size_t done = 0;
     for (range_part& part : parts) {
-      const bytes some = std::move(part.content);  // gone when it is copied
+      const bytes some = std::move(part.content);  // freed once it is copied
       std::memcpy(whole.data() + done, some.data(), some.size());
       done += some.size();
     }
@@ -262,12 +262,12 @@ struct once_read<segmented_window> {
 
 }  // namespace detail
 
-/// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
-/// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
-/// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
-/// stream, in their order, wherever it is cut, and may be on servers, by URL. \throws wick::error when a file
-/// is missing, is compressed or in another format (.npy, a Git LFS pointer, …), or isn't a whole number of
-/// tokens
+/// A stream of tokens in files that contain nothing else, as np.tofile() writes them (nanoGPT's train.bin):
+/// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type of the tokens in
+/// the files: std::uint16_t unless you say otherwise, as in tokens<std::uint32_t>("train.bin"). Several files
+/// are one stream, in order, and may split it at any token. They may be on servers, by URL. \throws
+/// wick::error when a file is missing, is compressed, is in another format (.npy, a Git LFS pointer, …), or
+/// isn't a whole number of tokens
 template <detail::token_number T = std::uint16_t, class Paths>
   requires requires(const Paths& p) { files(p); }
 token_files tokens(const Paths& paths, const tokens_options& options = {}) {
@@ -278,7 +278,7 @@ template <detail::token_number T = std::uint16_t>
 token_files tokens(std::initializer_list<std::string> paths, const tokens_options& options = {}) {
   return tokens<T>(files(paths), options);
 }
-/// The same of tokens in memory, which it takes over. Its chunks need no read().
+/// The same for tokens in memory, which it takes ownership of. Its chunks need no read().
 template <detail::token_number T>
 detail::token_array tokens(std::vector<T> all) {
   auto owner = std::make_shared<const std::vector<T>>(std::move(all));
@@ -287,25 +287,25 @@ detail::token_array tokens(std::vector<T> all) {
   return {std::move(owner), data, size, detail::token_format::of<T>()};
 }
 
-/// The same of tokens in files, all of which are read into memory here:
-/// `in_memory(tokens("train.bin")) | chunks(1024) | shuffle() | batch(32)` has no read(), and takes a chunk
-/// about as fast as memory gives it. Each process has its own copy. Blocks. \throws wick::error when a file
-/// can't be read or changes meanwhile
+/// Reads all tokens of the files into memory:
+/// `in_memory(tokens("train.bin")) | chunks(1024) | shuffle() | batch(32)` needs no read(), and takes chunks
+/// about as fast as memory delivers them. Each process has its own copy. Blocks. \throws wick::error when a
+/// file can't be read or changes meanwhile
 detail::token_array in_memory(const token_files& of);
 
-/// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
-/// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
-/// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
-/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. Tokens left at the end
-/// are left out.
+/// Cuts tokens() into samples of one length: sample i has tokens [i · stride, i · stride + length) as its
+/// `data`, and the same shifted by one token as its `target`, both int64 [N, length] in a batch. By default,
+/// each token is in `data` once, and chunks cross the borders of documents, whose end is a token like any
+/// other. With `.stride = 1`, a chunk begins at each token, as nanoGPT draws them. Tokens left at the end are
+/// dropped.
 inline detail::chunk_plan chunks(std::size_t length, const chunks_options& options = {}) {
   if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
   if (options.stride == 0u) throw error("chunks: a stride of 0 tokens; give at least 1, or leave it out");
   return {length, options.stride.value_or(length), options.within_documents};
 }
-/// The same chunks as segmented_chunk<>, which also say which document each token is in:
+/// The same chunks as segmented_chunk<>, which also gives the document of each token:
 /// `chunks(1024, {.segments = 50256})`, where 50256 ends each document. A document that begins in an earlier
-/// chunk has a segment of its own in this one, with positions from 0 on, as pack() has pieces of a sample.
+/// chunk has its own segment in this one, with positions from 0, like the pieces of a sample in pack().
 inline detail::segmented_plan chunks(std::size_t length, const segmented_chunks_options& options) {
   return {chunks(length, {.stride = options.stride}), options.segments.token};
 }

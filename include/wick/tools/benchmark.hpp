@@ -1,5 +1,5 @@
 /// \file
-/// What a pipeline gives alone, without a training step.
+/// The speed of a pipeline alone, without a training step.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,10 @@ namespace wick::inline v0_1 {
 /// makes a loader with these options, takes batches for `time`, and returns the loader's report of the time
 /// after the first batch: samples a second, the time of each stage, and what would make it faster.
 ///
-/// Epochs follow each other, so a small data set is read several times, and comes from the system's cache
-/// then. What a later stage carries out is charged to the stage that asked for it, as in each report.
-/// \throws what the loader's constructor and next() throw: a failed sample ends it, unless
+/// Epochs follow each other, so a small data set is read several times, and then comes from the system's
+/// cache. Deferred work that a later stage carries out is charged to the stage that asked for it, as in each
+/// report.
+/// \throws the exceptions of the loader's constructor and next(): a failed sample ends it, unless
 /// loader_options::on_error says otherwise
 template <class Source, class... S>
 report benchmark(pipeline<Source, S...> what, loader_options options = {},

@@ -1,5 +1,5 @@
 /// \file
-/// How long the samples of a pipeline are, found out by making each once.
+/// The lengths of a pipeline's samples, measured by making each sample once.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// The length of the first std::vector in a sample; nothing where there is none.
+/// Whether there is a std::vector in a sample. length_in() gives the length of the first one.
 template <class T>
 constexpr bool has_length() {
   if constexpr (ragged<T>) {
@@ -56,8 +56,8 @@ std::size_t length_in(const T& value) {
 }  // namespace detail
 
 /// The length of each sample, for bucket() and pack(): `measure_lengths(source | read() | tokenize)` makes
-/// every sample once, on all workers, and gives the sizes of its first std::vector field, in the source's
-/// order. Keep them in a file, 4 bytes each. Stages that draw lengths at random can't be measured.
+/// every sample once, on all workers, and gives the size of its first std::vector field, in the source's
+/// order. Keep the sizes in a file, 4 bytes each. Stages that draw lengths at random can't be measured.
 /// \throws wick::sample_error for a sample that can't be made
 template <class Source, class... S>
 std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_options options = {}) {

@@ -1,5 +1,5 @@
 /// \file
-/// From text to a file of tokens, once, by all workers: what tokens() reads in each epoch.
+/// Turns text into a file of tokens, once, on all workers. tokens() reads that file in each epoch.
 #pragma once
 
 #include <concepts>
@@ -18,9 +18,9 @@ namespace wick::inline v0_1 {
 
 /// Options of write_tokens().
 struct write_tokens_options {
-  /// The token behind each document. Default: none.
+  /// The token after each document. Default: none.
   std::optional<std::int64_t> end_of_text = {};
-  /// Workers, what is done about documents that fail, and so on.
+  /// Workers, the handling of documents that fail, and so on.
   loader_options loader = {};
 };
 
@@ -34,10 +34,10 @@ concept token_list = requires(const T& ids) {
 
 }  // namespace detail
 
-/// Runs a pipeline once and writes the tokens that it gives into a file, in its order, T each:
-/// `write_tokens(documents("corpus/*.txt") | read() | tokenizer, "train.bin", {.end_of_text = 50256})`. What
-/// the last stage gives is a list of integers, such as std::vector<std::int32_t>. Tokenizing runs on all of
-/// the loader's workers. The file is there when it is whole, and until then an old one is as it was. Gives
+/// Runs a pipeline once and writes its tokens into a file, in the pipeline's order, each as a T:
+/// `write_tokens(documents("corpus/*.txt") | read() | tokenizer, "train.bin", {.end_of_text = 50256})`. The
+/// last stage gives a list of integers, such as std::vector<std::int32_t>. Tokenizing runs on all of the
+/// loader's workers. The file appears when it is complete; until then, an old file stays unchanged. Returns
 /// the number of tokens. \throws wick::error when a document fails (unless `.loader.on_error` says
 /// otherwise), a token doesn't fit into a T, or the file can't be written
 template <detail::token_number T = std::uint16_t, class Source, class... Stages>

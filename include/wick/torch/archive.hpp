@@ -1,5 +1,5 @@
 /// \file
-/// A loader's state inside a torch archive: one checkpoint file for model, optimizer and data.
+/// A loader's state inside a torch archive: one checkpoint file for model, optimizer, and data.
 #pragma once
 
 #include <concepts>
@@ -26,29 +26,30 @@ concept input_archive = requires(A& a, const std::string& key, at::Tensor& t) {
   { a.try_read(key, t, true) } -> std::convertible_to<bool>;
 };
 
-/// A copy, as a row of bytes.
+/// A copy of the state, as a row of bytes.
 at::Tensor tensor_of_state(std::span<const std::byte> state);
-/// What read_state() found under `key`, if anything. \throws wick::error as read_state() does
+/// The state in the tensor that read_state() found under `key`, if any. \throws wick::error as read_state()
+/// does
 std::vector<std::byte> state_of_tensor(const at::Tensor& saved, bool found, const std::string& key);
 }  // namespace detail
 
-/// Puts a state into an archive, as a buffer of bytes named `key`:
+/// Writes a state to an archive, as a buffer of bytes named `key`:
 /// `wick::write_state(archive, train.state()); archive.save_to("checkpoint.pt");`
 template <detail::output_archive Archive>
 void write_state(Archive& to, std::span<const std::byte> state, const std::string& key = "wick") {
   to.write(key, detail::tensor_of_state(state), /*is_buffer=*/true);
 }
 
-/// What write_state() put there: `train.load_state(wick::read_state(archive))`, which checks it. The archive
-/// may have been loaded to a device. \throws wick::error when there is none under `key`, or what is there
-/// can't be a state
+/// Reads the state that write_state() wrote: `train.load_state(wick::read_state(archive))`. load_state()
+/// checks it. The archive may have been loaded to a device. \throws wick::error when there is no state under
+/// `key`, or the tensor there can't be one
 template <detail::input_archive Archive>
 std::vector<std::byte> read_state(Archive& from, const std::string& key = "wick") {
   at::Tensor saved;
   bool found = false;
   try {
     found = from.try_read(key, saved, /*is_buffer=*/true);
-  } catch (const c10::Error&) {  // of something else; some releases throw, some say that there is none
+  } catch (const c10::Error&) {  // another kind of entry; some releases throw, some report none
   }
   return detail::state_of_tensor(saved, found, key);
 }

@@ -8,10 +8,10 @@
 
 namespace wick::inline v0_1 {
 
-/// A nested tensor of the samples' own values, without the padding: what nn::TransformerEncoder's fast path
-/// and scaled dot-product attention take. Copies them, on the device where they are. `lengths` on a device is
-/// waited for: make it before transfer(), or of lengths that are still on the CPU. \throws wick::error when
-/// there is no sample, or `lengths` is not as long as `values` or exceeds it
+/// Returns a nested tensor of the samples' own values, without the padding, for nn::TransformerEncoder's fast
+/// path and scaled dot-product attention. It copies the values, on their device. It waits for `lengths` on a
+/// device: call it before transfer(), or with lengths that are still on the CPU. \throws wick::error when
+/// there is no sample, when there isn't one length for each sample, or when a length exceeds `values`
 at::Tensor nested(const padded<at::Tensor>& field);
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// normalize() behind batch(): on whole tensors, on the device when transfer() came before.
+/// normalize() after batch(): on whole tensors, and after transfer(), on the device.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → `type` in the
-/// same shape and strides, (x / 255 - mean) / std. On a device it is one kernel, computed in float32; means
-/// and deviations are copied there once. Moving uint8 and normalizing on the device is the fast order: a
-/// quarter of the bytes travel. \throws wick::error when no dimension has as many channels as there are means
+/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C], or, with one mean for all, any shape → `type` in the
+/// same shape and strides, (x / 255 - mean) / std. On a device, it is one kernel that computes in float32;
+/// means and deviations are copied there once. It is faster to move uint8 and then normalize on the device: a
+/// quarter of the bytes move. \throws wick::error when no dimension has as many channels as there are means
 at::Tensor normalized(const normalize_stage& by, const at::Tensor& t, at::ScalarType type);
 
 at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&);
 
-/// normalize() that gives tensors of a type of the caller's.
+/// normalize() that returns tensors of a type that the caller chooses.
 class normalize_as_stage : public normalizes {
  public:
   static constexpr stage_traits traits{
@@ -49,11 +49,11 @@ class normalize_as_stage : public normalizes {
 
 }  // namespace detail
 
-/// Behind batch(), what normalize(mean, std) gives, as tensors of `type`, for a model of half precision:
+/// After batch(): the result of normalize(mean, std) as tensors of `type`, for a half-precision model:
 /// `transfer(torch::kCUDA) | normalize(mean, std, torch::kBFloat16)`. From bytes to that type is one pass on
-/// the device. A function of tensors as well, for a batch that is a struct:
+/// the device. It is also a function of tensors, for a batch that is a struct:
 /// `[f = normalize(mean, std, type)](T b) { b.picture = f(b.picture); return b; }`.
-/// \throws wick::error for a type that is no floating-point number
+/// \throws wick::error when `type` isn't a floating-point type
 inline detail::normalize_as_stage normalize(const channel_values& mean, const channel_values& std,
                                             at::ScalarType type) {
   return {normalize(mean, std), type};

@@ -1,5 +1,5 @@
 /// \file
-/// pin(): batches are written into page-locked memory, from which a device copies without the host's help.
+/// pin(): writes batches into page-locked memory, from which a device copies without the host's help.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace wick::inline v0_1 {
 namespace detail {
 
 /// Blocks from Torch's own page-locked allocator, which gets them back as soon as they are dropped: it knows
-/// which streams copy from a block, and gives it out again only when these are done. Ordinary memory, which
-/// is not recycled, where there is no accelerator.
+/// which streams copy from a block, and reuses the block only when they are done. Without an accelerator,
+/// ordinary memory, which isn't recycled.
 std::shared_ptr<slab_memory> make_pinned_memory();
 
 class pin_stage {
@@ -33,7 +33,7 @@ class pin_stage {
     return blocks;
   }
 
-  /// The loader takes the memory of its batches from here: nothing is copied to be pinned.
+  /// The loader allocates its batches from this memory: nothing is copied to be pinned.
   std::shared_ptr<wick::slab_memory> slab_memory() {
     if (memory_ == nullptr) memory_ = make_pinned_memory();
     return memory_;
@@ -49,10 +49,10 @@ class pin_stage {
 
 }  // namespace detail
 
-/// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes; or
-/// the loop itself, by `batch.data.to(torch::kCUDA, /*non_blocking=*/true)`. The batch may be dropped at
-/// once: what the device has yet to read is not written before that, as with any pinned tensor of Torch's.
-/// Without an accelerator batches stay in ordinary memory.
+/// Puts the batches into page-locked memory, so that transfer(), or the loop itself with
+/// `batch.data.to(torch::kCUDA, /*non_blocking=*/true)`, can copy them while the device computes. You may
+/// drop the batch at once: as with any pinned tensor of Torch, its memory isn't overwritten before the device
+/// has read it. Without an accelerator, batches stay in ordinary memory.
 inline detail::pin_stage pin() { return {}; }
 
 }  // namespace wick

@@ -1,5 +1,5 @@
 /// \file
-/// Tensors in memory as a source, as TensorDataset in Python: row i is sample i.
+/// Tensors in memory as a source, like TensorDataset in Python: row i is sample i.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// The rows of a tensor [N, …] on the CPU, where they lie: each is copied when it is written into its slot.
+/// The rows of a tensor [N, …] on the CPU, in place: each is copied when it is written into its slot.
 class tensor_rows {
  public:
   tensor_rows(const at::Tensor& t, const char* what);
@@ -32,20 +32,20 @@ class tensor_rows {
   void prefetch_integer(std::uint64_t i, std::size_t most) const noexcept {
     prefetch_bytes(data_ + i * step_, sizeof(std::int64_t), most);
   }
-  /// Of how many there are, of what kind, and of the first 64 KiB: the same for the same numbers, however
-  /// they lie.
+  /// Hashes the number of rows, their type and shape, and the first 64 KiB: equal for equal numbers, whatever
+  /// the strides.
   std::uint64_t fingerprint() const;
 
  private:
   at::Tensor tensor_;
   std::shared_ptr<const row_format> format_;
   const std::byte* data_ = nullptr;
-  std::size_t step_ = 0, span_ = 0;  // bytes from one row to the next, from a row's first to behind its last
+  std::size_t step_ = 0, span_ = 0;  // bytes from one row to the next, from a row's first to past its last
   std::uint64_t count_ = 0;
 };
 
-/// Source of sample<memory_view, Target>: rows of `data` [N, …] with labels [N] of any integer type, where
-/// Target is std::int64_t, or with rows of `targets` [N, …], where it is memory_view.
+/// Source of sample<memory_view, Target>: rows of `data` [N, …] with labels [N] of any integer type if Target
+/// is std::int64_t, or with rows of `targets` [N, …] if it is memory_view.
 template <class Target>
 class tensor_source {
   static constexpr bool labels = std::is_same_v<Target, std::int64_t>;
@@ -75,11 +75,11 @@ class tensor_source {
 }  // namespace detail
 
 /// Tensors in memory as a source: `data` [N, …], integer labels `targets` [N]. Nothing is copied before
-/// batch(), which writes each row into its slot, whatever the strides: of the windows `x.unfold(0, 64,
-/// 1).transpose(1, 2)` each is put together when its turn comes, and of an expanded tensor only what there is
-/// takes memory. (Labels of another type than int64 are converted at once, and so is what at::imag() gives of
-/// a conjugate.) `tensor_dataset<wick::memory_view>(data, targets)` takes targets of any type and shape,
-/// [N, …], instead of labels. \throws wick::error when the numbers of rows differ or a tensor is not on the
+/// batch() writes each row into its slot, whatever the strides: each of the windows `x.unfold(0, 64,
+/// 1).transpose(1, 2)` is assembled when its turn comes, and an expanded tensor takes no more memory than
+/// before. (Labels of a type other than int64 are converted at once, and so is the result of at::imag() for a
+/// conjugate.) `tensor_dataset<wick::memory_view>(data, targets)` takes targets of any type and shape,
+/// [N, …], instead of labels. \throws wick::error when the numbers of rows differ, or a tensor isn't on the
 /// CPU
 template <class Target = std::int64_t>
 detail::tensor_source<Target> tensor_dataset(const at::Tensor& data, const at::Tensor& targets) {

@@ -1,5 +1,5 @@
 /// \file
-/// Between wick's workers and Torch's own threads, which want the same processors.
+/// Divides the processors between wick's workers and Torch's own threads.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace wick::inline v0_1 {
 
-/// Leaves Torch's operators on the CPU as many threads as there are processors without a worker of `workers`,
-/// at least `at_least`, and says how many. Torch takes all processors otherwise: where the model runs on the
-/// CPU, decoders and training step then take each other's turns, and both are slower than with half each. A
-/// model on a device wants few threads here anyway.
+/// Gives Torch's CPU operators as many threads as there are processors without a worker of `workers`, at
+/// least `at_least`, and returns that number. Otherwise, Torch uses all processors. If the model runs on the
+/// CPU, the decoders and the training step then compete, and both are slower than with half of the processors
+/// each. A model on a device needs few CPU threads anyway.
 ///
-/// It is at::set_num_threads: call it once, before the first operator, on the thread that trains.
+/// It calls at::set_num_threads: call it once, before the first operator, on the thread that trains.
 std::size_t limit_torch_threads(const executor& workers, std::size_t at_least = 1);
 
 }  // namespace wick

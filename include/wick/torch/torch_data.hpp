@@ -1,5 +1,5 @@
 /// \file
-/// torch_data(): a data set of torch::data as a source.
+/// torch_data(): a torch::data data set as a source.
 #pragma once
 
 #include <coroutine>
@@ -24,8 +24,8 @@ struct read_options;
 
 namespace detail {
 
-/// Any number of threads use a data set that is for one thread: each with a copy that no other has meanwhile.
-/// Copies are made when all are in use, and kept.
+/// Lets any number of threads use a data set that is made for one thread: each borrows a copy of its own. A
+/// copy is made when all are in use, and kept.
 template <class Dataset>
 class dataset_copies {
  public:
@@ -66,7 +66,8 @@ class dataset_copies {
   std::size_t made_ = 0;
 };
 
-/// A torch::data::Example as wick's sample; without a target its data; another example as it is.
+/// Converts a torch::data::Example to a wick::sample, or to its data if it has no target. Returns any other
+/// example unchanged.
 template <class Example>
 auto sample_of(Example e) {
   if constexpr (requires {
@@ -80,7 +81,7 @@ auto sample_of(Example e) {
     return e;
 }
 
-/// What read() awaits where nothing has to be waited for.
+/// The awaitable of a read() that never has to wait.
 template <class T>
 struct ready_value {
   T value;
@@ -108,7 +109,7 @@ class torch_data_item {
   }
 
  private:
-  dataset_copies<Dataset>* from_;  // the source has it
+  dataset_copies<Dataset>* from_;  // owned by the source
   std::size_t index_;
 };
 
@@ -133,7 +134,7 @@ class torch_data_source {
   std::uint64_t count_ = 0;
 };
 
-/// One whose examples come one by one, by their indexes.
+/// A data set that gives its examples one by one, by their indexes.
 template <class Dataset>
 concept indexed_dataset =
     std::is_convertible_v<c10::ArrayRef<std::size_t>, typename Dataset::BatchRequestType> &&
@@ -142,7 +143,7 @@ concept indexed_dataset =
       batch.size();
     };
 
-/// In place of the source where torch_data() has refused: one message is enough.
+/// Replaces the source when torch_data() has refused the data set: one message is enough.
 struct no_dataset {
   struct item {
     using read_type = float;
@@ -154,13 +155,13 @@ struct no_dataset {
 
 }  // namespace detail
 
-/// A data set of torch::data, or one with `.map(transform)`, as a source: `torch_data(datasets::MNIST(path))
-/// | shuffle() | read() | batch(64)`. read() calls its get_batch() for one example, and gives a
-/// wick::sample of data and target; an example without a target gives its data. Each call has a copy of
-/// the data set to itself, as each worker has in torch::data; copies live as long as the loader, and there
-/// are no more of them than calls at a time. Leave Stack out: batch(n) puts samples together. A data set
-/// that reads files blocks its worker; files(), read() and decode() don't. \throws wick::error when the
-/// data set doesn't know its size
+/// A torch::data data set, or one with `.map(transform)`, as a source: `torch_data(datasets::MNIST(path))
+/// | shuffle() | read() | batch(64)`. read() calls its get_batch() for one example, and returns a
+/// wick::sample of data and target, or the data of an example without a target. Each call has its own copy
+/// of the data set, like each worker in torch::data. The copies live as long as the loader, and there are no
+/// more of them than concurrent calls. Leave Stack out: batch(n) collates the samples. A data set that reads
+/// files blocks its worker; files(), read(), and decode() don't. \throws wick::error when the data set
+/// doesn't know its size
 template <class Dataset>
 auto torch_data(Dataset of) {
   constexpr bool indexed = detail::indexed_dataset<Dataset>;

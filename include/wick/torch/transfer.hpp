@@ -1,5 +1,5 @@
 /// \file
-/// transfer(): batches go to the device on a stream of their own, while the model computes on its.
+/// transfer(): copies batches to the device on a separate stream, while the model computes on its own.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// Whether a batch is, or has as a field, what is no tensor but might be one.
+/// Whether a batch is, or has as a field, an array, which isn't a tensor but could be one.
 template <class Batch>
 inline constexpr bool has_array = false;
 template <>
@@ -34,11 +34,11 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
   return (has_array<F> || ...);
 }(std::type_identity<typename field_types<Batch>::type>());
 
-/// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training
-/// loop takes the batch, its current stream waits for that event. No worker waits for the device; the loop's
-/// thread does when it is four batches ahead of it, and the destructor, a minute at most, for copies that are
-/// still under way. All through c10's device-generic interface: CUDA, ROCm, XPU or a device of the user's own
-/// are the same to it.
+/// Copies each tensor of a batch with `non_blocking` on a side stream and records an event. When the training
+/// loop takes the batch, its current stream waits for that event. No worker waits for the device. The loop's
+/// thread waits when it is four batches ahead of the device, and the destructor waits at most a minute for
+/// copies still in progress. Everything uses c10's device-generic interface, so that CUDA, ROCm, XPU, and a
+/// device of the user's own work the same.
 class transfer_stage {
  public:
   static constexpr stage_traits traits{.name = "transfer",
@@ -67,7 +67,7 @@ class transfer_stage {
   transfer_stage(const transfer_stage& other);
   ~transfer_stage();
 
-  /// Where batches arrive: the CPU when there is no such device.
+  /// The destination of the batches; the CPU when there is no such device.
   c10::Device device() const noexcept { return there_ ? to_ : c10::Device(c10::kCPU); }
   std::string note() const { return note_; }
   bool feeds_device() const noexcept { return there_; }
@@ -76,8 +76,8 @@ class transfer_stage {
   Batch operator()(Batch batch, context&) const {
     return batch;
   }
-  /// On a worker: starts the copies, lets `rest` (the stages behind this one) put its kernels on the same
-  /// stream, and records when all that is done.
+  /// On a worker: starts the copies, lets `rest` (the stages after this one) put its kernels on the same
+  /// stream, and records when all of that is done.
   template <class Batch, class Rest>
   auto around(Batch batch, Rest&& rest) const {
     if (shared_ == nullptr) {
@@ -95,7 +95,7 @@ class transfer_stage {
     }
   }
 
-  /// On the consumer's thread, when it takes the batch: its stream waits, it does not.
+  /// On the consumer's thread, when it takes the batch: its stream waits for the copies; the thread doesn't.
   template <class Batch>
   void deliver(Batch& batch) const {
     if (shared_ != nullptr) wait_for(tensors_of(batch));
@@ -133,16 +133,16 @@ class transfer_stage {
   c10::Device to_;
   bool there_;
   std::string note_;
-  std::unique_ptr<shared, deleter> shared_;  // none: nothing to copy, or not on a stream of its own
+  std::unique_ptr<shared, deleter> shared_;  // null: nothing to copy, or no separate stream
 };
 
 }  // namespace detail
 
-/// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
-/// The copies are on a stream of high priority. A loop that is four batches ahead of the device waits, so
-/// that the device has at most `prefetch` batches and five of the loop's. Where Torch has no device of that
-/// kind batches stay on the CPU, and the report says so. \throws wick::error when it has some, and none of
-/// that index
+/// Moves batches to a device ahead of the training loop: `transfer(torch::kCUDA)`. Write pin() before it.
+/// The copies run on a high-priority stream. A loop that is four batches ahead of the device waits, so that
+/// the device has at most `prefetch` batches and five of the loop's. If Torch has no device of that kind,
+/// batches stay on the CPU, and the report says so. \throws wick::error when there are such devices, but none
+/// with that index
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
 
 }  // namespace wick

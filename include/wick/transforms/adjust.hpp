@@ -1,6 +1,6 @@
 /// \file
-/// Stages that change brightness, contrast, saturation, hue and sharpness by a given amount; color_jitter
-/// does it by chance. They note an operation that runs on the finished pixels, in the batch's slot.
+/// Stages that change brightness, contrast, saturation, hue, and sharpness by a given amount; color_jitter
+/// draws it at random. They record an operation that runs on the finished pixels, in the batch's slot.
 #pragma once
 
 #include <string_view>
@@ -32,23 +32,24 @@ struct random_adjust_sharpness_name {
 
 }  // namespace detail
 
-/// Levels times `factor`, 0 or more: 0 gives black, 1 changes nothing.
+/// Multiplies levels by `factor`, 0 or more: 0 gives black, 1 changes nothing.
 /// torchvision.transforms.v2.functional.adjust_brightness.
 detail::op_stage<detail::adjust_brightness_name> adjust_brightness(double factor);
-/// Away from the gray picture's mean by `factor`, 0 or more: 0 gives that gray, 1 changes nothing.
+/// Multiplies the difference from the gray picture's mean by `factor`, 0 or more: 0 gives that gray, 1
+/// changes nothing.
 /// torchvision.transforms.v2.functional.adjust_contrast.
 detail::op_stage<detail::adjust_contrast_name> adjust_contrast(double factor);
-/// Away from the gray picture by `factor`, 0 or more: 0 gives gray, 1 changes nothing.
+/// Multiplies the difference from the gray picture by `factor`, 0 or more: 0 gives gray, 1 changes nothing.
 /// torchvision.transforms.v2.functional.adjust_saturation.
 detail::op_stage<detail::adjust_saturation_name> adjust_saturation(double factor);
-/// Turns the hue by a part of the color circle, -0.5 to 0.5; 0 changes nothing.
+/// Rotates the hue by a fraction of the color circle, -0.5 to 0.5; 0 changes nothing.
 /// torchvision.transforms.v2.functional.adjust_hue.
 detail::op_stage<detail::adjust_hue_name> adjust_hue(double turn);
-/// Away from the picture smoothed over 3 x 3 px by `factor`, 0 or more: 0 gives that, 1 changes nothing. The
-/// outermost pixels stay.
+/// Multiplies the difference from the picture smoothed over 3 x 3 px by `factor`, 0 or more: 0 gives the
+/// smoothed picture, 1 changes nothing. The outermost pixels don't change.
 /// torchvision.transforms.v2.functional.adjust_sharpness.
 detail::op_stage<detail::adjust_sharpness_name> adjust_sharpness(double factor);
-/// Away from the picture smoothed over 3 x 3 px by `factor`, with probability p.
+/// Multiplies the difference from the picture smoothed over 3 x 3 px by `factor`, with probability p.
 /// torchvision.transforms.v2.RandomAdjustSharpness.
 detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_sharpness(double factor,
                                                                                       double p = 0.5);

@@ -1,6 +1,6 @@
 /// \file
-/// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
-/// pixels, so earlier operations are carried out first. Masks, boxes, keypoints and polygons follow.
+/// Geometry stages other than rectangles: affine, rotate, and perspective, fixed or random. They need the
+/// pixels, so earlier operations are carried out first. Masks, boxes, keypoints, and polygons follow.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace wick::inline v0_1 {
 
-/// A range of degrees: one number for -it to it, or both ends.
+/// A range of degrees: one number x for -x to x, or both ends.
 struct degree_range {
   double least = 0, most = 0;
 
@@ -32,9 +32,9 @@ struct affine_options {
   double scale = 1;                                                  ///< above 0
   std::array<double, 2> shear{};                                     ///< degrees along x and along y
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
-  fill_color fill{};                              ///< what stands where no pixel comes to lie
-  int mask_fill = 0;                              ///< what stands there in a mask
-  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+  fill_color fill{};                                                 ///< the fill color outside the source
+  int mask_fill = 0;                                                 ///< the same for masks
+  std::optional<std::array<double, 2>> center{};                     ///< x, y in pixels; default: the middle
 };
 
 namespace detail {
@@ -57,10 +57,10 @@ class affine_stage : public geometry_stage<affine_stage> {
 /// Options of rotate().
 struct rotate_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
-  bool expand = false;                            ///< make the result large enough for all of it
-  fill_color fill{};                              ///< what stands where no pixel comes to lie
-  int mask_fill = 0;                              ///< what stands there in a mask
-  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+  bool expand = false;                            ///< make the result large enough for all of the picture
+  fill_color fill{};                              ///< the fill color outside the source
+  int mask_fill = 0;                              ///< the same for masks
+  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; default: the middle
 };
 
 namespace detail {
@@ -105,9 +105,9 @@ struct random_affine_options {
   degree_range shear_x = 0;           ///< degrees along x
   degree_range shear_y = 0;           ///< degrees along y
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
-  fill_color fill{};                              ///< what stands where no pixel comes to lie
-  int mask_fill = 0;                              ///< what stands there in a mask
-  std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
+  fill_color fill{};                                                 ///< the fill color outside the source
+  int mask_fill = 0;                                                 ///< the same for masks
+  std::optional<std::array<double, 2>> center{};                     ///< x, y in pixels; default: the middle
 };
 
 namespace detail {
@@ -126,7 +126,7 @@ class random_affine_stage : public geometry_stage<random_affine_stage> {
   random_affine_options options_;
 };
 
-/// x and y of four corners, in any order that is the same for both lists.
+/// x and y of four corners, in any order, which must be the same for both lists.
 using corners = std::array<std::array<double, 2>, 4>;
 
 }  // namespace detail
@@ -134,8 +134,8 @@ using corners = std::array<std::array<double, 2>, 4>;
 /// Options of perspective().
 struct perspective_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
-  fill_color fill{};  ///< what stands where no pixel comes to lie
-  int mask_fill = 0;  ///< what stands there in a mask
+  fill_color fill{};                                                  ///< the fill color outside the source
+  int mask_fill = 0;                                                  ///< the same for masks
 };
 
 namespace detail {
@@ -158,10 +158,10 @@ class perspective_stage : public geometry_stage<perspective_stage> {
 
 /// Options of random_perspective().
 struct random_perspective_options {
-  double p = 0.5;                                                     ///< how likely a picture is tilted
+  double p = 0.5;                                                     ///< probability of tilting a picture
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
-  fill_color fill{};  ///< what stands where no pixel comes to lie
-  int mask_fill = 0;  ///< what stands there in a mask
+  fill_color fill{};                                                  ///< the fill color outside the source
+  int mask_fill = 0;                                                  ///< the same for masks
 };
 
 namespace detail {
@@ -182,26 +182,27 @@ class random_perspective_stage : public geometry_stage<random_perspective_stage>
 
 }  // namespace detail
 
-/// Turns, moves, scales and shears the picture: `affine({.angle = 10, .translate = {4, 0}})`. Its size stays.
-/// torchvision.transforms.v2.functional.affine.
+/// Rotates, moves, scales, and shears the picture: `affine({.angle = 10, .translate = {4, 0}})`. Its size
+/// doesn't change. torchvision.transforms.v2.functional.affine.
 detail::affine_stage affine(const affine_options& options);
-/// Turns the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
+/// Rotates the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
 detail::rotate_stage rotate(double degrees, const rotate_options& options = {});
-/// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size stays.
-/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three of either are on a line
+/// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size doesn't change.
+/// torchvision.transforms.v2.functional.perspective. \throws wick::error when three corners of `from` or of
+/// `to` are on a line
 detail::perspective_stage perspective(const std::array<std::array<double, 2>, 4>& from,
                                       const std::array<std::array<double, 2>, 4>& to,
                                       const perspective_options& options = {});
-/// Turns the picture by an angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
+/// Rotates the picture by a random angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
 /// torchvision.transforms.v2.RandomRotation.
 detail::random_rotation_stage random_rotation(const degree_range& degrees,
                                               const rotate_options& options = {});
-/// Turns, moves, scales and shears the picture, all uniform in their ranges.
+/// Rotates, moves, scales, and shears the picture by random amounts, all uniform in their ranges.
 /// torchvision.transforms.v2.RandomAffine.
 detail::random_affine_stage random_affine(const degree_range& degrees,
                                           const random_affine_options& options = {});
-/// Moves each corner inwards by up to half of `distortion_scale`, with probability p; its size stays.
-/// torchvision.transforms.v2.RandomPerspective.
+/// Moves each corner inward by up to half of `distortion_scale`, with probability p; the picture's size
+/// doesn't change. torchvision.transforms.v2.RandomPerspective.
 detail::random_perspective_stage random_perspective(double distortion_scale = 0.5,
                                                     const random_perspective_options& options = {});
 

@@ -1,6 +1,6 @@
 /// \file
-/// Stages that draw their operations from a list, color and geometry alike: rand_augment,
-/// trivial_augment_wide, auto_augment. What belongs to the picture follows its geometry.
+/// Stages that draw color and geometry operations from a list: rand_augment, trivial_augment_wide, and
+/// auto_augment. The sample's other parts follow the picture's geometry.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@
 
 namespace wick::inline v0_1 {
 
-/// For which data auto_augment's list of operations was searched.
+/// The data set for which auto_augment's list of operations was searched.
 enum class auto_augment_policy : std::uint8_t { imagenet, cifar10, svhn };
 
 namespace detail {
 
-/// One operation: on the colors of pictures, or else on what has a place.
+/// One operation: on the colors of pictures, or else on the geometry of all parts.
 struct augment_op {
   std::optional<pixel_op> color{};
   geometry_step move{};
 };
 
-/// `Stage` has `std::vector<augment_op> draw(frame, context&) const`; none of these changes the size.
+/// `Stage` has `std::vector<augment_op> draw(frame, context&) const`; no operation changes the size.
 template <class Stage>
 class augment_stage {
  public:
@@ -68,12 +68,12 @@ class augment_stage {
 
 /// Options of rand_augment().
 struct rand_augment_options {
-  int num_ops = 2;              ///< operations a picture, one after the other
+  int num_ops = 2;              ///< operations a picture, one after another
   int magnitude = 9;            ///< strength, 0 to num_magnitude_bins - 1
-  int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest
+  int num_magnitude_bins = 31;  ///< the number of strengths, from none to the strongest
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
-  fill_color fill{};  ///< what stands where no pixel comes to lie
-  int mask_fill = 0;  ///< what stands there in a mask
+  fill_color fill{};                                                 ///< the fill color outside the source
+  int mask_fill = 0;                                                 ///< the same for masks
 };
 
 namespace detail {
@@ -95,10 +95,10 @@ class rand_augment_stage : public augment_stage<rand_augment_stage> {
 
 /// Options of trivial_augment_wide().
 struct trivial_augment_wide_options {
-  int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest; at least 2
+  int num_magnitude_bins = 31;  ///< the number of strengths, from none to the strongest; at least 2
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
-  fill_color fill{};  ///< what stands where no pixel comes to lie
-  int mask_fill = 0;  ///< what stands there in a mask
+  fill_color fill{};                                                 ///< the fill color outside the source
+  int mask_fill = 0;                                                 ///< the same for masks
 };
 
 namespace detail {
@@ -121,8 +121,8 @@ class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_sta
 /// Options of auto_augment().
 struct auto_augment_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
-  fill_color fill{};  ///< what stands where no pixel comes to lie
-  int mask_fill = 0;  ///< what stands there in a mask
+  fill_color fill{};                                                 ///< the fill color outside the source
+  int mask_fill = 0;                                                 ///< the same for masks
 };
 
 namespace detail {
@@ -143,16 +143,16 @@ class auto_augment_stage : public augment_stage<auto_augment_stage> {
 
 }  // namespace detail
 
-/// Some operations of 14, each equally likely and of one strength: `rand_augment({.num_ops = 2, .magnitude =
-/// 9})`. Masks, boxes, keypoints and polygons follow those on geometry, as they do for all three of these
-/// stages; torchvision's refuse them. Cubuk et al., "RandAugment", 2019;
+/// Applies some of 14 operations, each equally likely and of one strength: `rand_augment({.num_ops = 2,
+/// .magnitude = 9})`. Masks, boxes, keypoints, and polygons follow the geometry operations of all three of
+/// these stages; torchvision's stages refuse them. Cubuk et al., "RandAugment", 2019;
 /// torchvision.transforms.v2.RandAugment.
 detail::rand_augment_stage rand_augment(const rand_augment_options& options = {});
-/// One operation of 14, of any strength. Müller and Hutter, "TrivialAugment", 2021;
+/// Applies one of 14 operations, of any strength. Müller and Hutter, "TrivialAugment", 2021;
 /// torchvision.transforms.v2.TrivialAugmentWide.
 detail::trivial_augment_wide_stage trivial_augment_wide(const trivial_augment_wide_options& options = {});
-/// One of 25 pairs of operations that were found to serve such data. Cubuk et al., "AutoAugment", 2018;
-/// torchvision.transforms.v2.AutoAugment.
+/// Applies one of 25 pairs of operations that were found to work for such data. Cubuk et al., "AutoAugment",
+/// 2018; torchvision.transforms.v2.AutoAugment.
 detail::auto_augment_stage auto_augment(auto_augment_policy policy = auto_augment_policy::imagenet,
                                         const auto_augment_options& options = {});
 

@@ -1,5 +1,5 @@
 /// \file
-/// Gaussian blur, sure or by chance. It notes an operation that runs on the finished pixels, in the batch's
+/// Gaussian blur, fixed or random. It records an operation that runs on the finished pixels, in the batch's
 /// slot.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace wick::inline v0_1 {
 
-/// The pixels that a blur looks at, across and down; odd numbers.
+/// The size of a blur's kernel, in pixels across and down; odd numbers.
 struct kernel_size {
   int width = 0, height = 0;
 
@@ -52,7 +52,7 @@ class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
 /// Options of random_gaussian_blur().
 struct random_gaussian_blur_options {
   std::array<double, 2> sigma{0.1, 2.0};  ///< least and greatest deviation, in pixels; uniform between
-  double p = 1;                           ///< how likely a picture is blurred
+  double p = 1;                           ///< probability that a picture is blurred
 };
 
 namespace detail {
@@ -63,7 +63,7 @@ class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage
       .name = "random_gaussian_blur", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   random_gaussian_blur_stage(const kernel_size& size, const random_gaussian_blur_options& options);
-  /// A deviation; 0 where the picture stays as it is.
+  /// A deviation; 0 when the picture doesn't change.
   double draw(context& ctx) const noexcept;
   /// \throws wick::error when the picture is no larger than half of the kernel
   void apply(lazy_image& picture, double sigma) const;
@@ -82,7 +82,7 @@ class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage
 /// `gaussian_blur({5, 3}, 1.2)` for width and height. Borders are mirrored; alpha is blurred, too.
 /// torchvision.transforms.v2.functional.gaussian_blur.
 detail::gaussian_blur_stage gaussian_blur(const kernel_size& kernel_size, double sigma);
-/// Gaussian blur of a deviation that is drawn for each picture: `random_gaussian_blur(23, {.sigma = {0.1, 2},
+/// Gaussian blur with a deviation drawn for each picture: `random_gaussian_blur(23, {.sigma = {0.1, 2},
 /// .p = 0.5})`. torchvision.transforms.v2.GaussianBlur.
 detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kernel_size,
                                                         const random_gaussian_blur_options& options = {});

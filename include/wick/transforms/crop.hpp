@@ -38,8 +38,8 @@ class center_crop_stage : public geometry_stage<center_crop_stage> {
 
 }  // namespace detail
 
-/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error
-/// of the sample.
+/// Cuts out the middle, height x width px. Unlike torchvision's, it doesn't pad a smaller picture, which is
+/// an error of the sample.
 inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
@@ -49,9 +49,9 @@ inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
-  fill_color fill{};           ///< the border's color where the mode is constant
-  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
-  int mask_fill = 0;  ///< what stands in a mask's border where the mode is constant
+  fill_color fill{};           ///< the border's color in constant mode
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< how the border is filled
+  int mask_fill = 0;  ///< the fill value of a mask's border in constant mode
 };
 
 namespace detail {
@@ -73,7 +73,8 @@ class random_crop_stage : public geometry_stage<random_crop_stage> {
 
 }  // namespace detail
 
-/// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
+/// Cuts out a rectangle of height x width px; every place is equally likely.
+/// torchvision.transforms.RandomCrop.
 detail::random_crop_stage random_crop(int height, int width, const random_crop_options& options = {});
 detail::random_crop_stage random_crop(int size, const random_crop_options& options = {});
 
@@ -109,8 +110,8 @@ class random_resized_crop_stage : public geometry_stage<random_resized_crop_stag
 
 }  // namespace detail
 
-/// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
-/// training (Szegedy et al., "Going deeper with convolutions", 2015).
+/// Cuts out a rectangle of random area and shape, and resizes it to height x width px: the usual augmentation
+/// for ImageNet training (Szegedy et al., "Going deeper with convolutions", 2015).
 /// torchvision.transforms.RandomResizedCrop.
 detail::random_resized_crop_stage random_resized_crop(int height, int width,
                                                       const random_resized_crop_options& options = {});

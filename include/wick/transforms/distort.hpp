@@ -21,7 +21,7 @@ struct random_photometric_distort_options {
   std::array<double, 2> contrast{0.5, 1.5};        ///< least and greatest factor
   std::array<double, 2> saturation{0.5, 1.5};      ///< least and greatest factor
   std::array<double, 2> hue{-0.05, 0.05};          ///< least and greatest part of the color circle
-  double p = 0.5;                                  ///< how likely each of the changes is
+  double p = 0.5;                                  ///< probability of each change
 };
 
 namespace detail {
@@ -54,12 +54,12 @@ struct random_channel_permutation_stage : color_stage<random_channel_permutation
 
 }  // namespace detail
 
-/// Changes brightness, contrast, saturation and hue, and lets colors change places, each with probability p.
+/// Changes brightness, contrast, saturation, and hue, and permutes the colors, each with probability p.
 /// Liu et al., "SSD: Single shot multibox detector", 2016;
 /// torchvision.transforms.v2.RandomPhotometricDistort.
 detail::random_photometric_distort_stage random_photometric_distort(
     const random_photometric_distort_options& options = {});
-/// The three colors change places, each order equally likely. Alpha and gray pictures stay as they are.
+/// Permutes the three colors, each order equally likely. Alpha and gray pictures don't change.
 /// torchvision.transforms.v2.RandomChannelPermutation.
 detail::random_channel_permutation_stage random_channel_permutation();
 

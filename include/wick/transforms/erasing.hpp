@@ -1,5 +1,5 @@
 /// \file
-/// The random_erasing stage: a box of the picture is overwritten.
+/// The random_erasing stage: overwrites a box of the picture.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ namespace wick::inline v0_1 {
 
 /// Options of random_erasing().
 struct random_erasing_options {
-  double p = 0.5;                           ///< how likely a picture loses a box
+  double p = 0.5;                           ///< probability that a box is erased
   std::array<double, 2> scale{0.02, 0.33};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{0.3, 3.3};    ///< least and greatest height / width of the box
-  channel_values value = 0;                 ///< what is put there, for all channels or for each
-  bool noise = false;  ///< normal numbers in place of `value`; behind normalize or to_float
+  channel_values value = 0;                 ///< the value to write, for all channels or for each
+  bool noise = false;  ///< normally distributed numbers in place of `value`; after normalize or to_float
 };
 
 namespace detail {
@@ -33,7 +33,7 @@ class random_erasing_stage : public color_stage<random_erasing_stage> {
       .name = "random_erasing", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   explicit random_erasing_stage(const random_erasing_options& options);
-  /// Whether a box is erased, and the numbers that say which one of a picture's size.
+  /// Whether a box is erased, and the random numbers that choose it for a picture's size.
   struct drawn {
     bool chosen = false;
     random_stream random;
@@ -43,16 +43,16 @@ class random_erasing_stage : public color_stage<random_erasing_stage> {
   std::uint64_t fingerprint() const noexcept;
 
  private:
-  /// Empty where none of ten tries was smaller than the picture.
+  /// Empty when none of ten tries was smaller than the picture.
   rect box(random_stream& random, int width, int height) const;
   random_erasing_options options_;
 };
 
 }  // namespace detail
 
-/// Overwrites a box of random place, size and proportions, with probability p. `value` is a level, 0 to 255,
-/// of a picture of 8 bits; behind normalize or to_float, where it is the last picture stage, it is a number
-/// as they make them. Zhong et al., "Random erasing data augmentation", 2017;
+/// Overwrites a box of random place, size, and proportions, with probability p. For an 8-bit picture, `value`
+/// is a level, 0 to 255. After normalize or to_float, `value` is a number on their scale, and no resize or
+/// color stage may follow random_erasing. Zhong et al., "Random erasing data augmentation", 2017;
 /// torchvision.transforms.v2.RandomErasing.
 detail::random_erasing_stage random_erasing(const random_erasing_options& options = {});
 

@@ -1,6 +1,6 @@
 /// \file
-/// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the
-/// first place.
+/// Mirroring stages, fixed or random. They flip a flag of the plan; the pixels are written mirrored from the
+/// start.
 #pragma once
 
 #include <cstdint>
@@ -62,15 +62,15 @@ class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_st
 
 }  // namespace detail
 
-/// Left and right change places.
+/// Swaps left and right.
 inline detail::horizontal_flip_stage horizontal_flip() noexcept { return {}; }
-/// Top and bottom change places.
+/// Swaps top and bottom.
 inline detail::vertical_flip_stage vertical_flip() noexcept { return {}; }
-/// Left and right change places with probability p. torchvision.transforms.RandomHorizontalFlip.
+/// Swaps left and right with probability p. torchvision.transforms.RandomHorizontalFlip.
 inline detail::random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) {
   return detail::random_horizontal_flip_stage(p);
 }
-/// Top and bottom change places with probability p. torchvision.transforms.RandomVerticalFlip.
+/// Swaps top and bottom with probability p. torchvision.transforms.RandomVerticalFlip.
 inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
   return detail::random_vertical_flip_stage(p);
 }

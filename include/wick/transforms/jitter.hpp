@@ -1,5 +1,5 @@
 /// \file
-/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// Color stages: color_jitter, grayscale, random_grayscale. They record operations that run on the finished
 /// pixels, in the batch's slot.
 #pragma once
 
@@ -41,9 +41,9 @@ class color_jitter_stage : public color_stage<color_jitter_stage> {
 
 }  // namespace detail
 
-/// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the
-/// hue by a part of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its
-/// uint8 tensor formulas.
+/// Changes brightness, contrast, and saturation by factors uniform in [max(0, 1 - x), 1 + x], and rotates the
+/// hue by a fraction of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter,
+/// with its uint8 tensor formulas.
 detail::color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0,
                                         double hue = 0);
 
@@ -65,7 +65,7 @@ class grayscale_stage : public color_stage<grayscale_stage> {
 
 }  // namespace detail
 
-/// Gray, as one channel or as three equal ones. torchvision.transforms.Grayscale.
+/// Converts to gray, as one channel or as three equal ones. torchvision.transforms.Grayscale.
 inline detail::grayscale_stage grayscale(int channels = 1) { return detail::grayscale_stage(channels); }
 
 namespace detail {
@@ -86,7 +86,8 @@ class random_grayscale_stage : public color_stage<random_grayscale_stage> {
 
 }  // namespace detail
 
-/// Gray with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
+/// Converts to gray with probability p; the number of channels doesn't change.
+/// torchvision.transforms.RandomGrayscale.
 detail::random_grayscale_stage random_grayscale(double p = 0.1);
 
 }  // namespace wick

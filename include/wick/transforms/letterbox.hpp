@@ -1,6 +1,6 @@
 /// \file
-/// The letterbox stage: a picture of any shape in a rectangle of one size, in its proportions, with a border
-/// where it leaves room.
+/// The letterbox stage: fits a picture of any shape into a rectangle of one size, keeps its proportions, and
+/// fills the rest with a border.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace wick::inline v0_1 {
 /// Options of letterbox().
 struct letterbox_options {
   fill_color fill{};    ///< the border's color
-  int mask_fill = 0;    ///< what stands in a mask's border
-  bool enlarge = true;  ///< whether a picture that is smaller grows; where not, its border does
+  int mask_fill = 0;    ///< the fill value of a mask's border
+  bool enlarge = true;  ///< enlarge a smaller picture; otherwise, its border grows instead
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
@@ -32,7 +32,7 @@ class letterbox_stage : public geometry_stage<letterbox_stage> {
   letterbox_stage(int height, int width, const letterbox_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
 
-  /// Where in the result a picture of this size comes to lie.
+  /// The place of a picture of this size in the result.
   rect place_for(int width, int height) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
@@ -43,8 +43,9 @@ class letterbox_stage : public geometry_stage<letterbox_stage> {
 
 }  // namespace detail
 
-/// The whole picture in its proportions, as large as fits into height x width px, in the middle of that. What
-/// is left is a border, as detectors such as YOLO take it; an odd pixel goes to the right and below.
+/// Scales the whole picture, in its proportions, to the largest size that fits into height x width px, and
+/// centers it. The rest is a border, as detectors such as YOLO expect; an odd pixel goes to the right and
+/// bottom.
 detail::letterbox_stage letterbox(int height, int width, const letterbox_options& options = {});
 detail::letterbox_stage letterbox(int size, const letterbox_options& options = {});
 

@@ -1,6 +1,7 @@
 /// \file
-/// Stages that change levels: invert, posterize, solarize, autocontrast, equalize, each sure or by chance.
-/// They note an operation that runs on the finished pixels, in the batch's slot. Alpha stays as it is.
+/// Stages that change levels: invert, posterize, solarize, autocontrast, and equalize, each always or with
+/// probability p. They record an operation that runs on the finished pixels, in the batch's slot. Alpha
+/// doesn't change.
 #pragma once
 
 #include <string_view>
@@ -55,21 +56,21 @@ detail::op_stage<detail::posterize_name> posterize(int bits);
 /// torchvision.transforms.v2.RandomPosterize.
 detail::random_op_stage<detail::random_posterize_name> random_posterize(int bits, double p = 0.5);
 
-/// Levels of `threshold` and more become 255 - level; threshold is 0 to 255.
+/// Levels at or above `threshold` become 255 - level; `threshold` is 0 to 255.
 detail::op_stage<detail::solarize_name> solarize(double threshold);
-/// Levels of `threshold` and more become 255 - level, with probability p.
+/// Levels at or above `threshold` become 255 - level, with probability p.
 /// torchvision.transforms.v2.RandomSolarize.
 detail::random_op_stage<detail::random_solarize_name> random_solarize(double threshold, double p = 0.5);
 
-/// Stretches each color so that its levels reach from 0 to 255.
+/// Stretches each color so that its levels range from 0 to 255.
 detail::op_stage<detail::autocontrast_name> autocontrast();
-/// Stretches each color so that its levels reach from 0 to 255, with probability p.
+/// Stretches each color so that its levels range from 0 to 255, with probability p.
 /// torchvision.transforms.v2.RandomAutocontrast.
 detail::random_op_stage<detail::random_autocontrast_name> random_autocontrast(double p = 0.5);
 
-/// Spreads each color's levels so that all are about as frequent.
+/// Spreads each color's levels so that all are about equally frequent.
 detail::op_stage<detail::equalize_name> equalize();
-/// Spreads each color's levels so that all are about as frequent, with probability p.
+/// Spreads each color's levels so that all are about equally frequent, with probability p.
 /// torchvision.transforms.v2.RandomEqualize.
 detail::random_op_stage<detail::random_equalize_name> random_equalize(double p = 0.5);
 

@@ -1,5 +1,5 @@
 /// \file
-/// mixup(), cutmix() and mosaic(): pictures made of several samples of one epoch.
+/// mixup(), cutmix(), and mosaic(): pictures made from several samples of one epoch.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@
 
 namespace wick::inline v0_1 {
 
-/// How much a sample is of each class: not negative, 1 together. Batches as [classes], float32, which
-/// cross_entropy takes in place of a class number.
+/// Class probabilities; they sum to 1. Batches as [classes], float32, which cross_entropy accepts in place of
+/// a class number.
 struct soft_label {
   std::vector<float> shares;
 
@@ -39,39 +39,39 @@ struct soft_label {
 
 /// Options of mixup().
 struct mixup_options {
-  double alpha = 1;  ///< of the Beta distribution of the shares; 0.2 keeps most pictures nearly whole
+  double alpha = 1;  ///< parameter of the shares' Beta distribution; 0.2 keeps most pictures nearly whole
   double p = 1;      ///< probability that a picture is mixed
 };
 
 /// Options of mosaic().
 struct mosaic_options {
-  double p = 1;       ///< probability of a mosaic; the others are the sample alone at the center
-  int fill = 114;     ///< level of what no picture covers
-  int mask_fill = 0;  ///< what stands there in a mask, 0 to 255
+  double p = 1;       ///< probability of a mosaic; otherwise, the sample is alone at the center
+  int fill = 114;     ///< level of the area that no picture covers
+  int mask_fill = 0;  ///< the same for masks, 0 to 255
 };
 
 namespace detail {
 
-/// Of Beta(alpha, alpha), in [0, 1]. By two Gamma variates: Marsaglia, Tsang: "A Simple Method for Generating
-/// Gamma Variables", 2000.
+/// Draws from Beta(alpha, alpha), in [0, 1], by two Gamma variates: Marsaglia, Tsang: "A Simple Method for
+/// Generating Gamma Variables", 2000.
 double draw_beta(random_stream& from, double alpha);
-/// All of class `label`. \throws wick::error when there is no such class
+/// Probability 1 for class `label`. \throws wick::error when there is no such class
 soft_label soften(std::int64_t label, std::size_t classes);
-/// The same label. \throws wick::error when it has another number of classes
+/// The same label. \throws wick::error when it has a different number of classes
 soft_label soften(soft_label label, std::size_t classes);
-/// share · a + (1 − share) · b. \throws wick::error for another size
+/// share · a + (1 − share) · b. \throws wick::error when the sizes differ
 void blend(image& a, const image& b, double share);
 void blend(soft_label& a, const soft_label& b, double share) noexcept;
-/// Overwrites a part of `a` by that of `b`. \throws wick::error for another size
+/// Overwrites a part of `a` with the same part of `b`. \throws wick::error when the sizes differ
 void paste(image& a, const image& b, const rect& part);
-/// What CutMix takes of the other picture: a rectangle around (x, y), as far as it lies inside.
+/// The part that CutMix takes from the other picture: a rectangle around (x, y), clipped to the picture.
 rect cut_at(int x, int y, int width, int height, double share);
-/// MixUp and CutMix with drawn parameters. \throws wick::error for another size
+/// MixUp and CutMix with drawn parameters. \throws wick::error when the sizes differ
 void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
 void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
                int y);
 
-/// What mixup and cutmix have alike.
+/// The stage of both mixup and cutmix.
 class mixed_pair_stage {
  public:
   static constexpr stage_traits traits{
@@ -100,12 +100,12 @@ class mixed_pair_stage {
   mixup_options options_;
 };
 
-/// Where one picture of four lies in the mosaic.
+/// The place of one of the four pictures in the mosaic.
 struct mosaic_tile {
-  rect part;         ///< what is seen of it, in its own pixels
-  int x = 0, y = 0;  ///< where that is in the mosaic
+  rect part;         ///< the visible part, in the picture's own pixels
+  int x = 0, y = 0;  ///< the place of that part in the mosaic
 };
-/// Quadrant 0 … 3: upper left, upper right, lower left, lower right of the center.
+/// Quadrants 0 to 3: upper left, upper right, lower left, and lower right of the center.
 mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side) noexcept;
 void place_tile(image& canvas, const image& picture, const mosaic_tile& tile);
 void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size);
@@ -192,27 +192,29 @@ class mosaic_stage {
 
 }  // namespace detail
 
-/// Blends each picture with another of the epoch: share · own + (1 − share) · other, share of Beta(alpha,
-/// alpha); labels are blended alike and come out as soft_label. Zhang et al.: "mixup: Beyond Empirical Risk
-/// Minimization", 2018. torchvision.transforms.v2.MixUp, which works on a batch: it takes the one before in
-/// the batch for the other, and one share for all. Here each sample draws its own, before batch(). Pictures
-/// have one size by then, and levels of 8 bits: they are rounded to the nearest, so write to_float() and
-/// normalize() behind it. The random numbers of the other are its own: it is cropped and flipped as it falls.
-/// \throws wick::error for less than 1 class, alpha not above 0, p not in [0, 1]
+/// Blends each picture with another one of the epoch: share · own + (1 − share) · other, with the share drawn
+/// from Beta(alpha, alpha). Labels are blended in the same way and become soft_label. Zhang et al.: "mixup:
+/// Beyond Empirical Risk Minimization", 2018. torchvision.transforms.v2.MixUp works on a batch: the other is
+/// the previous sample of the batch, and all samples have one share. Here, each sample draws its own other
+/// and share, before batch(). The pictures must have one size by then, and 8-bit levels. Levels are rounded
+/// to the nearest, so write to_float() and normalize() after mixup(). The other has its own random numbers:
+/// it is cropped and flipped independently. \throws wick::error when there is less than 1 class, alpha isn't
+/// above 0, or p isn't in [0, 1]
 detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(std::size_t num_classes,
                                                                          const mixup_options& options = {});
-/// Puts a rectangle of another picture of the epoch over each, in its place; its area is drawn by Beta(alpha,
-/// alpha), and labels count what is seen of each. Yun et al.: "CutMix: Regularization Strategy to Train
-/// Strong Classifiers with Localizable Features", 2019. torchvision.transforms.v2.CutMix, but for what
-/// mixup() says. \throws wick::error as mixup()
+/// Pastes a rectangle of another picture of the epoch over each picture, at the same place. Its area is drawn
+/// from Beta(alpha, alpha), and the labels are weighted by the visible areas. Yun et al.: "CutMix:
+/// Regularization Strategy to Train Strong Classifiers with Localizable Features", 2019.
+/// torchvision.transforms.v2.CutMix, with the differences listed for mixup(). \throws wick::error as mixup()
+/// does
 detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(std::size_t num_classes,
                                                                           const mixup_options& options = {});
-/// Puts each picture and three others of the epoch around a random point of a square of 2 · size, with their
-/// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
-/// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
-/// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
-/// side. \throws wick::error when size is less than 1 or more than 6,688, p is not in [0, 1], or fill no
-/// level
+/// Puts each picture and three others of the epoch around a random point of a square of side
+/// 2 · size, with their masks and boxes, which are moved and clipped; boxes of which nothing is left are
+/// removed. Other parts are the sample's own. A random_crop(size) or resize(size) after it gives the size
+/// that the model expects. Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the
+/// middle half of each side. \throws wick::error when size is less than 1 or more than 6,688, p isn't in
+/// [0, 1], or fill isn't a level
 detail::chain<detail::with_others_stage, detail::mosaic_stage> mosaic(int size,
                                                                       const mosaic_options& options = {});
 

@@ -1,5 +1,5 @@
 /// \file
-/// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training by
+/// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training on
 /// views.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// What takes a picture alone, and says so where it meets one with parts.
+/// A stage that takes a picture alone; an item with other parts doesn't compile.
 struct only_pictures {
   template <class Came, class...>
   static consteval bool check() {
@@ -49,7 +49,7 @@ class five_crop_stage : public only_pictures {
   int height_, width_;
 };
 
-/// Count times what the stages make of a picture, in arrays.
+/// Runs the stages on a picture Count times; the results are an array.
 template <std::size_t Count, class... Stages>
 class views {
  public:
@@ -71,7 +71,7 @@ class views {
  private:
   template <std::size_t... I>
   std::array<lazy_image, Count> each(lazy_image& picture, context& c, std::index_sequence<I...>) {
-    return {(static_cast<void>(I), pass<0>(picture.share(), c))...};  // in this order, by the braces
+    return {(static_cast<void>(I), pass<0>(picture.share(), c))...};  // the braces fix the order
   }
   template <std::size_t I, class Item>
   lazy_image pass(Item item, context& c) {
@@ -83,7 +83,7 @@ class views {
       using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
       constexpr bool fits = way_of<stage, Item>() != way::none && !traits_of<stage>.has_attach;
       static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
-      if constexpr (fits) {  // else the lines below are errors, too
+      if constexpr (fits) {  // otherwise the lines below would cause more errors
         static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
         return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
       }
@@ -122,16 +122,16 @@ class multi_crop_stage : public only_pictures {
 
 }  // namespace detail
 
-/// The four corners (upper left, upper right, lower left, lower right) and the middle, each height x width
-/// px, as a std::array of 5 pictures: batch() makes 5 tensors of them. torchvision.transforms.v2.FiveCrop. A
-/// picture smaller than that is an error of the sample.
+/// Returns the four corners (upper left, upper right, lower left, lower right) and the middle, each height x
+/// width px, as a std::array of 5 pictures; batch() makes 5 tensors from them.
+/// torchvision.transforms.v2.FiveCrop. A picture smaller than height x width px is an error of the sample.
 detail::five_crop_stage five_crop(int height, int width);
 detail::five_crop_stage five_crop(int size);
 
-/// So many views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
-/// color_jitter(0.4))` gives a std::array of 2 pictures, `multi_crop<2, 6>(large, small)` a std::tuple of two
-/// arrays. Each view draws its own random numbers. Caron et al., "Unsupervised Learning of Visual Features by
-/// Contrasting Cluster Assignments", 2020.
+/// Makes Count views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
+/// color_jitter(0.4))` gives a std::array of 2 pictures, and `multi_crop<2, 6>(large, small)` gives a
+/// std::tuple of two arrays. Each view draws its own random numbers. Caron et al., "Unsupervised Learning of
+/// Visual Features by Contrasting Cluster Assignments", 2020.
 template <std::size_t... Count, class... Stages>
   requires(sizeof...(Count) == sizeof...(Stages) && sizeof...(Count) > 0 && ((Count > 0) && ...))
 auto multi_crop(Stages&&... stages) {

@@ -1,6 +1,6 @@
 /// \file
-/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
-/// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
+/// The normalize stage on single pictures: converts bytes to float32 with mean 0 and deviation 1, straight
+/// into the batch's slot. (After transfer(), the same stage works on whole batches, on the device: see
 /// torch/.)
 #pragma once
 
@@ -32,7 +32,7 @@ struct channel_values {
 
 namespace detail {
 
-/// Of stages of which a pipeline has one.
+/// Base of the stages of which a pipeline may have only one.
 struct normalizes {};
 
 class normalize_stage : public color_stage<normalize_stage>, public normalizes {
@@ -48,12 +48,12 @@ class normalize_stage : public color_stage<normalize_stage>, public normalizes {
   const normalization& draw(context&) const noexcept { return by_; }
   void apply(lazy_image& picture, const normalization& by) const { picture.normalize(by); }
 
-  /// The first count() are meant; with a count of 1 they hold for every channel.
+  /// Only the first count() values are used; a single value applies to every channel.
   const std::array<float, 4>& mean() const noexcept { return by_.mean; }
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept;
-  /// Of torch/normalize_tensors.hpp: the numbers as tensors, on the device of the batches.
+  /// For torch/normalize_tensors.hpp: the numbers as tensors, on the batches' device.
   const kept_value& kept() const noexcept { return kept_; }
 
   template <class, class... Before>
@@ -72,8 +72,8 @@ class normalize_stage : public color_stage<normalize_stage>, public normalizes {
 
 }  // namespace detail
 
-/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
-/// Normalize after ToTensor. The last picture stage.
+/// Computes (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], like
+/// torchvision's Normalize after ToTensor. It is the last picture stage.
 detail::normalize_stage normalize(const channel_values& mean, const channel_values& std);
 
 }  // namespace wick

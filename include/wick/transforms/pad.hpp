@@ -1,6 +1,6 @@
 /// \file
-/// The pad stage: a border around the picture. It needs the pixels, so earlier operations are carried out
-/// first.
+/// The pad stage: adds a border around the picture. It needs the pixels, so earlier operations are carried
+/// out first.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,9 @@ namespace wick::inline v0_1 {
 
 /// Options of pad().
 struct pad_options {
-  fill_color fill{};  ///< the border's color where the mode is constant
-  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
-  int mask_fill =
-      0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
+  fill_color fill{};                                               ///< the border's color in constant mode
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< how the border is filled
+  int mask_fill = 0;  ///< the fill value of a mask's border in constant mode: 255 is often "to be ignored"
 };
 
 namespace detail {
@@ -39,7 +38,7 @@ class pad_stage : public geometry_stage<pad_stage> {
 
 }  // namespace detail
 
-/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
+/// Adds a border of `by` pixels: `pad(4)`, or `pad({8, 4})` for left and right, top and bottom.
 /// torchvision.transforms.Pad.
 detail::pad_stage pad(const edges& by, const pad_options& options = {});
 detail::pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {});

@@ -1,6 +1,6 @@
 /// \file
-/// The resize stage: to a size, or by the shorter or longer edge. It notes the size; the filtering happens in
-/// the batch's slot.
+/// The resize stage: to a size, or by the shorter or longer edge. It records the size; the filtering happens
+/// in the batch's slot.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace wick::inline v0_1 {
 
 /// Options of resize().
 struct resize_options {
-  /// Limit of the longer edge when resizing by the shorter one, none by default; or its size.
+  /// The limit of the longer edge when resizing by the shorter one (none by default), or the size of the
+  /// longer edge.
   std::optional<int> max_size = {};
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
@@ -35,8 +36,8 @@ class resize_stage : public geometry_stage<resize_stage> {
   explicit resize_stage(const resize_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
 
-  /// Width and height for a picture of this size. By one edge the other one is cut off to a whole number, as
-  /// torchvision's int() does.
+  /// Width and height for a picture of this size. When resizing by one edge, the other one is truncated to a
+  /// whole number, as torchvision's int() does.
   std::pair<int, int> size_for(int width, int height) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
@@ -47,13 +48,14 @@ class resize_stage : public geometry_stage<resize_stage> {
 
 }  // namespace detail
 
-/// To height x width px, antialiased: torchvision.transforms.Resize((height, width)). cv::resize(),
-/// but for INTER_AREA, and torch::nn::functional::interpolate() don't antialias, and give other pixels where
-/// a picture shrinks.
+/// Resizes to height x width px, antialiased: torchvision.transforms.Resize((height, width)). cv::resize(),
+/// except with INTER_AREA, and torch::nn::functional::interpolate() don't antialias, and give other pixels
+/// when a picture shrinks.
 detail::resize_stage resize(int height, int width, const resize_options& options = {});
-/// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
+/// Resizes the shorter edge to that many pixels, in the same proportions.
+/// torchvision.transforms.Resize(size).
 detail::resize_stage resize(int shorter_edge, const resize_options& options = {});
-/// Until the longer edge has that many pixels, in the same proportions: `resize({.max_size = 640})`.
+/// Resizes the longer edge to that many pixels, in the same proportions: `resize({.max_size = 640})`.
 /// torchvision.transforms.v2.Resize(None, max_size=640).
 detail::resize_stage resize(const resize_options& options);
 

@@ -1,5 +1,5 @@
 /// \file
-/// The to_float stage: bytes become float32 in [0, 1].
+/// The to_float stage: converts bytes to float32 in [0, 1].
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ struct to_float_stage : color_stage<to_float_stage> {
 
 }  // namespace detail
 
-/// The picture comes out of batch() as float32, x / 255 or, of 16 bits, x / 65535. Stages behind it, but
+/// Makes batch() deliver the picture as float32: x / 255, or x / 65535 for 16 bits. Later stages, except
 /// random_erasing, still work on the levels. torchvision.transforms.v2.ToDtype(torch.float32, scale=True).
 inline detail::to_float_stage to_float() noexcept { return {}; }
 

@@ -1,5 +1,5 @@
 /// \file
-/// Arrays in memory as pictures and masks: rows of tensors, of idx files, of arrays that were read.
+/// Arrays in memory as pictures and masks: rows of tensors, of idx files, or of arrays that were read.
 #pragma once
 
 #include <array>
@@ -27,14 +27,14 @@ namespace wick::inline v0_1 {
 
 /// Options of to_image().
 struct to_image_options {
-  /// nchw: [C, H, W]; nhwc and channels_last: [H, W, C]. Without it the axis of 1 to 4 is that of the
-  /// channels.
+  /// nchw: [C, H, W]; nhwc and channels_last: [H, W, C]. Without it, the axis of size 1 to 4 is the channel
+  /// axis.
   std::optional<wick::layout> layout = {};
 };
 
 namespace detail {
 
-/// An array of bytes that has its shape by its type: std::array<std::array<std::uint8_t, 32>, 32>.
+/// An array of bytes whose type gives its shape: std::array<std::array<std::uint8_t, 32>, 32>.
 template <class T>
 inline constexpr bool byte_array = false;
 template <class T, std::size_t N>
@@ -42,20 +42,20 @@ inline constexpr bool byte_array<std::array<T, N>> =
     fixed_array<T>::value && !std::is_arithmetic_v<T> &&
     std::is_same_v<typename fixed_array<T>::element, std::uint8_t>;
 
-/// An array, and no picture.
+/// An array that isn't a picture.
 struct still_array {
   template <class T>
   static constexpr bool is = (batchable<T> && !is_picture<T> && !placed<T>) || byte_array<T>;
 };
 
-/// Which extents of an array are what.
+/// The meaning of an array's extents.
 struct picture_axes {
   int width = 0, height = 0, channels = 0;
   bool planes = false;  ///< [C, H, W]
-  /// \throws wick::error for other numbers than uint8, and a shape that is none of a picture
+  /// \throws wick::error for a type other than uint8, or a shape that isn't a picture's
   picture_axes(const shape& extents, dtype type, const to_image_options& options);
 
-  /// `write(to)` writes the array, as it lies.
+  /// `write(to)` writes the array in its own order.
   template <class Write>
   image pixels(Write write) const {
     image out(width, height, channels);
@@ -73,7 +73,7 @@ struct picture_axes {
   static void interleave(const std::byte* planes, image& to) noexcept;
 };
 
-/// to_image() makes lazy pictures, to_mask() masks.
+/// to_image() makes lazy pictures, and to_mask() makes masks.
 template <class Made>
 class from_array_stage {
  public:
@@ -120,17 +120,17 @@ using to_mask_stage = from_array_stage<mask>;
 
 }  // namespace detail
 
-/// Array → picture, so that arrays in memory can be cropped, turned and jittered as decoded pictures are:
+/// Array → picture, so that arrays in memory can be cropped, rotated, and jittered like decoded pictures:
 /// `tensor_dataset(images, labels) | shuffle() | to_image() | random_crop(32, {.padding = 4}) |
 /// batch(128)`. It takes the first part of the sample that is an array of uint8: a row of tensor_dataset() or
-/// idx(), what decode_raw() gives. [H, W] is gray, [C, H, W] and [H, W, C] have 1 to 4 channels.
-/// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array is
-/// none of these
+/// idx(), or the result of decode_raw(). [H, W] is gray; [C, H, W] and [H, W, C] have 1 to 4 channels.
+/// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array
+/// isn't one of these
 detail::to_image_stage to_image(const to_image_options& options = {});
 
-/// Array → mask: numbers of classes that follow the picture, [H, W] of uint8. It takes the first part that is
-/// still an array, behind to_image() that of the mask: `tensor_dataset<memory_view>(images, masks) |
-/// to_image() | to_mask()`. \throws wick::error when the array has another shape or type
+/// Array → mask: class numbers that follow the picture, [H, W] of uint8. It takes the first part that is
+/// still an array: after to_image(), the mask: `tensor_dataset<memory_view>(images, masks) | to_image() |
+/// to_mask()`. \throws wick::error when the array has another shape or type
 detail::to_mask_stage to_mask(const to_image_options& options = {});
 
 }  // namespace wick
