@@ -231,6 +231,20 @@ TEST_CASE("a block outlives the owner of the pool and is freed when it is droppe
   CHECK(r.memory->blocks == 0);
 }
 
+TEST_CASE("a closed pool frees its free blocks at once, and the others as they come back") {
+  const auto memory = std::make_shared<counted_memory>();
+  const auto pool = std::make_shared<slab_pool>(memory, 4, 3);
+  slab kept = pool->acquire(1000), other = pool->acquire(1000);
+  CHECK(memory->blocks == 3);
+  pool->close();
+  CHECK(memory->blocks == 2);
+  other.reset();
+  CHECK(memory->blocks == 1);
+  CHECK(pool->bytes() == 1000);
+  kept.reset();
+  CHECK(memory->blocks == 0);
+}
+
 TEST_CASE("a free block does not keep its pool alive") {
   rig r(4);
   r.pool->acquire(100).reset();

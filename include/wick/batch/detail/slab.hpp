@@ -89,6 +89,9 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// `user` is a small number for each user (a column of a batch), since each has as many blocks out.
   /// \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
+  /// No more are asked for: frees what is free, and from now on each block that comes back. A batch that
+  /// outlives its loader keeps its own memory, and no more.
+  void close() noexcept;
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
   std::uint64_t allocations() const noexcept;
@@ -152,6 +155,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   std::size_t window_bytes_ = 0;
   // One reference for all blocks that are out: a count for each would go from processor to processor with it.
   std::size_t out_ = 0;
+  bool closed_ = false;
   std::shared_ptr<slab_pool> self_;  // while any is out
 };
 
@@ -263,7 +267,7 @@ inline void slab_pool::put(slab::block* b) noexcept {
     last = note_returned();
     free_.push_back(b);  // there is room for one more than are kept
     free_bytes_ += b->capacity;
-    if (recycles_) remove(free_.size() - 1, gone);
+    if (recycles_ || closed_) remove(free_.size() - 1, gone);
     while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
   }
   free_all(gone);

@@ -99,7 +99,18 @@ void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept 
   if (least != free_.size()) remove(least, gone);
 }
 
+void slab_pool::close() noexcept {
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    closed_ = true;
+    while (!free_.empty()) remove(free_.size() - 1, gone);
+  }
+  free_all(gone);
+}
+
 slab_pool::~slab_pool() {
+  // Without the mutex: in a forked child, a thread that isn't there may hold it.
   for (slab::block* b : free_) {
     b->next = nullptr;
     free_all(b);

@@ -83,6 +83,7 @@ scheduler::~scheduler() {
     std::unique_lock lock(mutex_);
     jobs_.wait_all_away(lock);
   }
+  pool_->close();
 }
 
 /// A thread of the executor waits, and runs what others wait for.
