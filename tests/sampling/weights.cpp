@@ -155,6 +155,7 @@ TEST_CASE("weights that can't be drawn by are refused") {
   CHECK(contains(message_of([&] { return w.resize(9, -1), 0; }), "weight 2"));
   CHECK(w.size() == 2);
   CHECK(contains(message_of([&] { return wick::weighted(w, {.replacement = false}); }), "with replacement"));
+  CHECK(contains(message_of([&] { return wick::weighted(w, {.samples = 0}); }), ".samples is 0"));
   for (const auto& [values, why] : {std::pair{std::vector<double>{0, 0}, "above 0"},
                                     std::pair{std::vector<double>{1e308, 1e308}, "scale"}}) {
     auto stage = wick::weighted(wick::weights(values));

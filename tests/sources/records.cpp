@@ -196,6 +196,7 @@ TEST_CASE("what is no file of whole records is refused with its size") {
   CHECK(contains(said({.header = 15}), "games-0.bin: records: has 64 bytes", "rows of 16 after 15"));
   CHECK(contains(said({.header = 100}), "has 64 bytes", "after 100"));
   CHECK(contains(said({.stride = 7}), "stride of 7 bytes", "records have 16"));
+  CHECK(contains(said({.stride = 0}), "stride of 0 bytes"));
   CHECK(contains(said({.header = 64}), "no record"));
   CHECK(contains(message_of([&] { return wick::records(all, 0); }), "0 bytes"));
   CHECK(contains(message_of([] { return wick::records<position>(wick::files({"/nowhere.bin"})); }),

@@ -246,6 +246,9 @@ TEST_CASE("the fingerprint differs with the tokens and with what is cut of them"
     CHECK(other.second != same.second);
   }
   CHECK(of(64, {.stride = 64}) == same);
+  const std::vector<std::int32_t> with_ends{1, 2, 3, -1, 4, 5, 6, 7, -1};
+  CHECK((wick::tokens(with_ends) | wick::chunks(2, {.within_documents = -1})).fingerprint() !=
+        (wick::tokens(with_ends) | wick::chunks(2)).fingerprint());
   all[100] = static_cast<std::uint16_t>(all[100] + 1);
   dir.write("a.bin", bytes_of(all));
   CHECK(of(64).first != same.first);

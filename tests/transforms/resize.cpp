@@ -59,6 +59,7 @@ TEST_CASE("sizes that leave no picture are refused when the stage is made") {
   CHECK(contains(message_of([] { return wick::resize(0); }), "resize", "at least 1"));
   CHECK(contains(message_of([] { return wick::resize(5, -2); }), "-2 x 5"));
   CHECK(contains(message_of([] { return wick::resize(256, {.max_size = 256}); }), "max_size 256", "256"));
+  CHECK(contains(message_of([] { return wick::resize(256, {.max_size = 0}); }), "max_size 0", "256"));
   CHECK(contains(message_of([] { return wick::resize(256, 256, {.max_size = 300}); }), "max_size"));
   CHECK(contains(message_of([] { return wick::resize({.interpolation = wick::interpolation::nearest}); }),
                  "no size", "resize({.max_size ="));

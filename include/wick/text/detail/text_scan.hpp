@@ -46,7 +46,7 @@ class text_scan {
   std::uint64_t at_ = 0;          // in the file, of what is given next
   std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
   std::uint64_t paragraph_ = 0;   // where it begins
-  std::uint64_t end_ = 0;         // of a paragraph's last line; after the last byte that is no line break
+  std::uint64_t end_ = 0;         // of a paragraph's last line; after the last byte that isn't a line break
   bool open_ = false;             // a paragraph has begun; `begin_` is no line break
   bool carriage_return_ = false;  // was the last byte
 };

@@ -67,7 +67,7 @@ void text_scan::end_paragraph() {
 std::size_t text_scan::take_separated(const char* from, std::size_t size, bool last) {
   const std::string_view text(from, size), separator = rule_->separator;
   const auto is_break = [](char c) { return c == '\n' || c == '\r'; };
-  // Moves end_ after the last byte of text[low, high) that is no line break; without one it stays.
+  // Moves end_ after the last byte of text[low, high) that isn't a line break; if there is none, it stays.
   const auto content_end = [&](std::size_t low, std::size_t high) {
     while (high != low && is_break(text[high - 1])) --high;
     if (high != low) end_ = at_ + high;
