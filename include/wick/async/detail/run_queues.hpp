@@ -213,8 +213,9 @@ class basic_run_queues {
   basic_event_count<Atomics> idle_;
   sharing_record sharing_;
   basic_injector<Atomics> injector_;
-  basic_visitors<Atomics> posters_;  // from outside
-  atomic<bool> stopping_{false};
+  // A line of its own: each post from outside writes it, and workers read what follows all the time.
+  alignas(64) basic_visitors<Atomics> posters_;
+  alignas(64) atomic<bool> stopping_{false};
   std::vector<owned<worker>> workers_;
 };
 
