@@ -13,6 +13,7 @@
 #include "support/numbers.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
+#include <wick/failures/detail/failure_log_file.hpp>
 
 namespace wick_test {
 

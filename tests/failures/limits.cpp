@@ -17,6 +17,7 @@
 #include "support/numbers.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
+#include <wick/failures/detail/failure_log_file.hpp>
 
 using namespace wick_test;
 using wick::error_action;

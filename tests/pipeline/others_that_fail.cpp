@@ -15,6 +15,7 @@
 #include "../support/numbers.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/core.hpp>
+#include <wick/failures/detail/failure_log_file.hpp>
 
 using wick::error_action;
 using wick::on_error;

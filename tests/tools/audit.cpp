@@ -15,6 +15,7 @@
 #include "../support/numbers.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/core.hpp>
+#include <wick/resume/detail/delivery_log.hpp>
 
 namespace {
 

@@ -66,7 +66,7 @@ class loader : public loader_base {
       executor& on = own ? *own : *options.executor;
       detail::owned<detail::pipeline_of<Batch>> typed(
           new detail::typed_pipeline<pipeline<Source, S...>>(std::move(what), on, options.batch_memory));
-      mine_ = detail::owned<detail::loader_core>(
+      mine_ = detail::owned<detail::loader_shell>(
           new detail::loader_of<Batch>(std::move(own), std::move(typed), options));
     }
   }
@@ -97,8 +97,8 @@ class loader : public loader_base {
   /// the loader is unchanged then
   template <std::integral Number>
   epoch_range epoch(Number e) {
-    core().epoch(static_cast<std::uint64_t>(e));
-    return epoch_range(core());
+    mine().epoch(static_cast<std::uint64_t>(e));
+    return epoch_range(mine());
   }
   /// `for (auto& batch : train)`: epoch 0, or the rest of the epoch of a loaded state; after that, the epoch
   /// after the last one begun, finished or not.
@@ -111,20 +111,18 @@ class loader : public loader_base {
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block
   /// (also in a stage of any loader on that executor): use next_async(); and while another thread or
   /// coroutine is using the loader
-  std::optional<Batch> next() { return core().next_value(); }
+  std::optional<Batch> next() { return mine().next_value(); }
   /// The same, but asks `keep` about ten times a second whether to wait: `next([] { return !stopped; })`.
   /// \throws wick::cancelled when it returns false; the next call waits for the same batch
   template <std::predicate Keep>
   std::optional<Batch> next(Keep keep) {
-    return core().next_value_while(keep);
+    return mine().next_value_while(keep);
   }
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
-  task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&core()); }
+  task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&mine()); }
 
  private:
-  detail::loader_of<Batch>& core() const {
-    return static_cast<detail::loader_of<Batch>&>(loader_base::core());
-  }
+  detail::loader_of<Batch>& mine() const { return static_cast<detail::loader_of<Batch>&>(shell()); }
 };
 
 template <class Source, class... S>

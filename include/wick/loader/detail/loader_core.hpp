@@ -2,7 +2,6 @@
 /// What a loader does that has nothing to do with the type of its batches.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,12 +12,12 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/task.hpp>
 #include <wick/base/detail/owned.hpp>
-#include <wick/base/detail/single_user.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/failures/failure_log.hpp>
 #include <wick/loader/detail/delivery_records.hpp>
 #include <wick/loader/detail/epoch_plans.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
+#include <wick/loader/detail/loader_shell.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/progress_state.hpp>
 #include <wick/loader/detail/scheduler.hpp>
@@ -32,24 +31,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Asked now and then while a thread waits for a batch: false ends the wait. It throws nothing.
-struct wait_check {
-  bool (*keep)(void* of);
-  void* of;
-};
-
-/// For a loader that holds nothing. \throws std::logic_error
-[[noreturn]] void refuse_empty_loader();
-
 /// For what the functions do see wick::loader_base, which calls them. What is in a batch is the typed
-/// loader's (loader_of), after the three virtual functions.
+/// loader's (loader_of), behind the shell's virtual functions.
 class loader_core {
  public:
-  /// \param own  the loader's executor; null where options name another
-  loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options);
+  loader_core(loader_shell& shell, owned<executor> own, owned<erased_pipeline> what,
+              const loader_options& options);
   loader_core(const loader_core&) = delete;
   loader_core& operator=(const loader_core&) = delete;
-  virtual ~loader_core() = default;
 
   // ---- what wick::loader_base's functions of the same name do ----
 
@@ -61,8 +50,6 @@ class loader_core {
   void load_state(std::span<const std::byte> bytes);
   std::uint64_t current_epoch() const noexcept { return progress_.current_epoch(); }
   std::uint64_t next_epoch() const noexcept { return progress_.next_epoch(); }
-  /// Takes the next batch (without batch(): sample), if there is one: it is slot() of the taken job. The
-  /// caller holds user() until it has that. \throws wick::cancelled when the check says so, and takes nothing
   bool next(const wait_check* check);
   static task<bool> next_async(loader_core* self);
   void seek(std::uint64_t epoch, std::uint64_t batch);
@@ -84,53 +71,23 @@ class loader_core {
   void trace(const std::string& path, const trace_options& how);
   void stop_trace();
 
-  // ---- for a range over an epoch ----
+  // ---- what loader_shell's functions of the same name do ----
 
-  /// How often an epoch was begun: tells ranges apart.
-  std::uint64_t pass() const noexcept { return pass_.load(std::memory_order_relaxed); }
-  /// \throws std::logic_error when another epoch was begun since
-  void require_pass(std::uint64_t pass) const {
-    if (pass != this->pass()) refuse_outrun();
-  }
-  /// Batches that are left; without batch() samples, some of which may be left out.
+  bool next_in_group();
   std::uint64_t items_left() const noexcept {
     return settings_.facts().batched ? progress_.left : samples_left();
   }
-  std::uint64_t samples_left() const noexcept;
   std::uint64_t samples_taken() const noexcept { return records_.prints.samples(); }
-  bool is_ready() const noexcept { return progress_.group.under_way(); }
-
-  // ---- for the typed loader ----
-
-  /// `has(slot)`: whether the group that was taken has a sample there.
-  template <class Has>
-  bool next_of_group(Has has) {
-    const std::optional<std::size_t> found = progress_.group.next(plan(), records_, has);
-    if (found) slot_ = *found;
-    return found.has_value();
-  }
-  std::size_t slot() const noexcept { return slot_; }
-  void require_outside(const char* call, const char* instead) { on().require_outside(call, instead); }
-
-  single_user& user() noexcept { return user_; }
-
- protected:
-  /// Moves what is in a finished batch out of it, and drops it again. take(): whether there is a batch.
-  virtual bool take(batch_job& j) = 0;
-  virtual void drop_taken() noexcept = 0;
-  /// The consumer gets the taken batch.
-  virtual void deliver() = 0;
-  virtual bool next_in_group() = 0;
 
  private:
   const erased_plan& plan() const noexcept { return scheduler_.plan(); }
   void begin(std::uint64_t e, bool outruns);
+  std::uint64_t samples_left() const noexcept;
   void seek_batches();
   /// \throws wick::error for a number that no epoch has
   static void require_epoch(const char* call, std::uint64_t e);
   bool begun();
   bool at_end();
-  [[noreturn]] void refuse_outrun() const;
   void require_refreshed() const;
   void look_at_data();
   void forget_bad();
@@ -149,20 +106,18 @@ class loader_core {
   pipeline_identity identity() const;
   void require_stands(const loader_state& s, const erased_plan& by) const;
 
+  loader_shell& shell_;
   owned<executor> own_;
   run_settings settings_;
   scheduler scheduler_;
   progress_state progress_;
-  std::atomic<std::uint64_t> pass_{0};  // read by a range before it is known who else uses the loader
-  bool refreshed_ = true;               // the last refresh() has gone well
+  bool refreshed_ = true;  // the last refresh() has gone well
   epoch_plans plans_{settings_, scheduler_};
-  single_user user_;
   const bool exchanges_;  // between two epochs samples may be exchanged, without refresh()
   // Source and stages hash lists for these, which may take long: they are asked once, and after changes.
   mutable std::optional<std::uint64_t> data_;
   mutable std::optional<std::vector<stage_identity>> stages_;
 
-  std::size_t slot_ = 0;
   std::vector<reported_failure> reported_;
   delivery_records records_;
   hang_watch watch_;  // looks at all of these

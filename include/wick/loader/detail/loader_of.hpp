@@ -14,7 +14,7 @@
 #include <wick/base/detail/single_user.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/erased_pipeline.hpp>
-#include <wick/loader/detail/loader_core.hpp>
+#include <wick/loader/detail/loader_shell.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/version.hpp>
 
@@ -22,7 +22,7 @@ namespace wick::inline v0_1::detail {
 
 /// Holds the batch, or the group of samples, that was taken and is not yet the consumer's.
 template <class Batch>
-class loader_of final : public loader_core {
+class loader_of final : public loader_shell {
  public:
   loader_of(owned<executor> own, owned<pipeline_of<Batch>> what, const loader_options& options)
       : loader_of(std::move(own), what.release(), options) {
@@ -57,7 +57,7 @@ class loader_of final : public loader_core {
 
  private:
   loader_of(owned<executor> own, pipeline_of<Batch>* what, const loader_options& options)
-      : loader_core(std::move(own), owned<erased_pipeline>(what), options), pipeline_(*what) {
+      : loader_shell(std::move(own), owned<erased_pipeline>(what), options), pipeline_(*what) {
     taken_.reserve(1);  // so that handing over a batch needs no memory
   }
 
@@ -69,8 +69,8 @@ class loader_of final : public loader_core {
   }
   void drop_taken() noexcept override { taken_.clear(); }
   void deliver() override { pipeline_.deliver(*taken_.front()); }
-  bool next_in_group() override {
-    return next_of_group([&](std::size_t slot) { return slot < taken_.size() && taken_[slot].has_value(); });
+  bool has(std::size_t slot) const noexcept override {
+    return slot < taken_.size() && taken_[slot].has_value();
   }
 
   pipeline_of<Batch>& pipeline_;

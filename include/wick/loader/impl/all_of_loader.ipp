@@ -5,6 +5,7 @@
 #include <wick/loader/impl/batch_completion.ipp>
 #include <wick/loader/impl/delivery.ipp>
 #include <wick/loader/impl/epoch_plans.ipp>
+#include <wick/loader/impl/loader_base.ipp>
 #include <wick/loader/impl/loader_core.ipp>
 #include <wick/loader/impl/loader_state.ipp>
 #include <wick/loader/impl/pipeline_run.ipp>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <stdexcept>
 #include <utility>
 
 #include <wick/async/stop_token.hpp>
@@ -23,8 +22,10 @@ namespace wick::inline v0_1::detail {
 template <>
 void compiled_for_these_headers::here() noexcept {}
 
-loader_core::loader_core(owned<executor> own, owned<erased_pipeline> what, const loader_options& options)
-    : own_(std::move(own)),
+loader_core::loader_core(loader_shell& shell, owned<executor> own, owned<erased_pipeline> what,
+                         const loader_options& options)
+    : shell_(shell),
+      own_(std::move(own)),
       settings_(std::move(what), options, own_ ? *own_ : *options.executor),
       scheduler_(settings_, options),
       exchanges_(!options.prefetch_next_epoch),
@@ -50,24 +51,12 @@ void loader_core::require_epoch(const char* call, std::uint64_t e) {
               "): epochs are counted from 0 to " + std::to_string(last_epoch));
 }
 
-void refuse_empty_loader() {
-  throw std::logic_error(
-      "wick::loader: it is empty: it was default-constructed or moved from; assign it a loader of a "
-      "pipeline");
-}
-
 // ---- taking ----
 
 void loader_core::epoch(std::uint64_t e) {
   require_epoch("epoch", e);
-  const single_user::hold mine(user_, "epoch()");
+  const single_user::hold mine(shell_.user_, "epoch()");
   begin(e, true);
-}
-
-void loader_core::refuse_outrun() const {
-  throw std::logic_error(
-      "wick::loader: another epoch was begun since this range was made, by epoch() or by a loop over the "
-      "loader; one epoch is under way at a time: use a second loader for a loop inside a loop");
 }
 
 void loader_core::begin(std::uint64_t e, bool outruns) {
@@ -83,7 +72,7 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
   if (by) plans_.go_by(std::move(by));
   if (!progress_.resumes(e)) records_.account.begin(e);
   progress_.begin(e, plan());
-  if (outruns) pass_.fetch_add(1, std::memory_order_relaxed);  // ranges of the epoch before
+  if (outruns) shell_.pass_.fetch_add(1, std::memory_order_relaxed);  // ranges of the epoch before
   const std::uint64_t number = progress_.number(plan());
   records_.drops.begin(number == 0 && !progress_.group.resumes());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
@@ -115,7 +104,7 @@ bool loader_core::next(const wait_check* check) {
   if (!begun()) return at_end();
   if (!progress_.sought) seek_batches();
   for (;;) {
-    if (progress_.group.under_way() && next_in_group()) return true;
+    if (next_in_group()) return true;
     if (progress_.left == 0) return at_end();
     if (deliver(*wait(check))) return true;
   }
@@ -129,7 +118,7 @@ task<bool> loader_core::next_async(loader_core* self) {
     self->seek_batches();
   }
   for (;;) {
-    if (self->progress_.group.under_way() && self->next_in_group()) co_return true;
+    if (self->next_in_group()) co_return true;
     if (self->progress_.left == 0) co_return self->at_end();
     const std::uint64_t begun_at = self->records_.report.begin_wait();
     batch_job* job = nullptr;
@@ -209,6 +198,14 @@ bool loader_core::deliver(batch_job& j) {
   return next_in_group();
 }
 
+bool loader_core::next_in_group() {
+  const std::optional<std::size_t> found =
+      progress_.group.next(plan(), records_, [this](std::size_t slot) { return shell_.has(slot); });
+  shell_.ready_ = progress_.group.under_way();
+  if (found) shell_.slot_ = *found;
+  return found.has_value();
+}
+
 /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
 void loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
@@ -219,7 +216,7 @@ void loader_core::deliver_batch(batch_job& j) {
   const left_out_counts out = left_out_of(j, reported_);
   std::optional<delivered_batch> line;
   if (records_.deliveries) line = delivery_of(j, scheduler_, reported_);
-  const bool there = take(j);
+  const bool there = shell_.take(j);
   taken.release();
   try {
     try {
@@ -238,10 +235,10 @@ void loader_core::deliver_batch(batch_job& j) {
     if (!there) throw to_exception(*thrown);
     records_.report.took(print.samples);
     records_.prints.add(print);
-    slot_ = 0;
-    deliver();
+    shell_.slot_ = 0;
+    shell_.deliver();
   } catch (...) {
-    drop_taken();
+    shell_.drop_taken();
     throw;
   }
 }
@@ -265,7 +262,7 @@ void loader_core::deliver_group(batch_job& j) {
   taken_job taken(scheduler_, j);
   report_in_order(j, settings_, plan(), reported_);
   progress_.group.take(plan(), j, reported_, records_);
-  take(j);
+  shell_.take(j);
 }
 
 std::uint64_t loader_core::samples_left() const noexcept {
@@ -307,12 +304,12 @@ report loader_core::report() {
 }
 
 void loader_core::trace(const std::string& path, const trace_options& how) {
-  const single_user::hold mine(user_, "trace()");
+  const single_user::hold mine(shell_.user_, "trace()");
   records_.report.trace(subject(), settings_.stage_names, plan().positions(), path, how);
 }
 
 void loader_core::stop_trace() {
-  const single_user::hold mine(user_, "stop_trace()");
+  const single_user::hold mine(shell_.user_, "stop_trace()");
   records_.report.stop_trace();
 }
 

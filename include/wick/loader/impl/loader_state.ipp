@@ -36,7 +36,7 @@ std::vector<std::byte> loader_core::state() const {
 }
 
 void loader_core::load_state(std::span<const std::byte> bytes) {
-  const single_user::hold mine(user_, "load_state()");
+  const single_user::hold mine(shell_.user_, "load_state()");
   loader_state s = loader_state::from_bytes(bytes);
   require_resumable(s, "load_state: the state is of ");
   epoch_plans::change weights(plans_, s.weights);
@@ -55,7 +55,7 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
 }
 
 void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
-  const single_user::hold mine(user_, "seek()");
+  const single_user::hold mine(shell_.user_, "seek()");
   require_epoch("seek", epoch);
   require_refreshed();
   next_plan by = plans_.plan_for(epoch);
@@ -134,7 +134,7 @@ void loader_core::require_refreshed() const {
 
 /// Plans over the data as they are now.
 void loader_core::refresh() {
-  const single_user::hold mine(user_, "refresh()");
+  const single_user::hold mine(shell_.user_, "refresh()");
   on().require_workers();
   if (!scheduler_.idle()) on().require_outside("refresh()", "take the epoch to its end before it");
   if (progress_.epoch) records_.prints.seal(data(), batch_of_prints());
@@ -157,7 +157,7 @@ void loader_core::refresh() {
 // ---- weights of a mix() ----
 
 void loader_core::set_mix_weights(const std::vector<source_weight>& weights) {
-  const single_user::hold mine(user_, "set_mix_weights()");
+  const single_user::hold mine(shell_.user_, "set_mix_weights()");
   on().require_workers();
   const std::uint64_t taken = progress_.number(plan());
   plans_.set_weights(weights, progress_.first_whole_epoch(), current_epoch());
