@@ -21,6 +21,7 @@
 #include "support/options.hpp"
 #include "support/timing.hpp"
 #include "support/work.hpp"
+#include <wick/base/detail/cpus.hpp>
 #include <wick/wick.hpp>
 
 namespace {

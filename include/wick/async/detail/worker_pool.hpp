@@ -12,7 +12,6 @@
 #include <wick/async/detail/io_pool.hpp>
 #include <wick/async/detail/job.hpp>
 #include <wick/async/detail/resume.hpp>
-#include <wick/async/detail/run_queues.hpp>
 #include <wick/async/detail/tenants.hpp>
 #include <wick/async/detail/timer_queue.hpp>
 #include <wick/base/detail/cpu_set.hpp>
@@ -35,7 +34,7 @@ class worker_pool {
   worker_pool& operator=(const worker_pool&) = delete;
 
   /// How many there are; a helping training loop is not among them.
-  std::size_t workers() const noexcept { return queues_.workers(); }
+  std::size_t workers() const noexcept { return workers_; }
   /// Workers, and the places for threads that help (see helper): the number of slots a
   /// worker_local needs.
   std::size_t slots() const noexcept { return workers() + max_helpers; }
@@ -126,38 +125,26 @@ class worker_pool {
   bool must_not_block() const noexcept { return this_slot() < workers() || io_.has_this_thread(); }
   /// For a wait on such a thread, which would stop all jobs if each did the same: runs a job, or a call, that
   /// waits for one, on top of what calls. False when there is none, and on any other thread.
-  bool run_one() noexcept {
-    const std::size_t slot = this_slot();
-    if (slot >= workers()) return io_.has_this_thread() && io_.run_one();
-    job* const j = queues_.poll(slot);
-    if (j != nullptr) j->execute(j);
-    return j != nullptr;
-  }
+  bool run_one() noexcept;
 
   /// For a job that divides its work: whether so much is in the calling worker's own queue that others
   /// find something for a while; false on any other thread.
-  bool queue_is_long() const noexcept {
-    const identity& me = self();
-    return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
-  }
+  bool queue_is_long() const noexcept;
   /// A hint for a long job that could make room by posting its rest: whether any job waits
   /// for a worker.
-  bool job_waits() const noexcept { return queues_.anything(); }
+  bool job_waits() const noexcept;
   /// Jobs that were taken from another worker's queue, so far.
-  std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  std::uint64_t stolen() const noexcept;
   /// Whether the executor is at rest, and stays so by itself: no job is queued or run, no
   /// blocking call is under way, no coroutine sleeps for a time. Of this moment, and not exact: two looks in
   /// a row say more than one.
-  bool at_rest() const noexcept {
-    return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
-           !queues_.anything() && queues_.asleep() == workers();
-  }
+  bool at_rest() const noexcept;
   /// Processor time that each worker has taken so far, in seconds; 0 where the system doesn't say.
   std::vector<double> worker_seconds() const;
   /// The users of the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
-  std::size_t asleep() const noexcept { return queues_.asleep(); }
+  std::size_t asleep() const noexcept;
   /// For messages: the worker that runs what this is of at this moment; `none` where no worker does. `of` is
   /// only compared.
   std::size_t worker_at(const activity* of) const noexcept;
@@ -178,15 +165,13 @@ class worker_pool {
     wake_flag tried;
     int refused = unbound;
   };
+  struct queues;
   struct threads;
   struct identity {
     const worker_pool* of = nullptr;
     std::size_t slot = none;
   };
-  [[gnu::noinline]] static identity& self() noexcept {
-    thread_local identity me;
-    return me;
-  }
+  static identity& self() noexcept;
 
   [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead);
   static void bind(binding& to, int cpu) noexcept;
@@ -195,7 +180,8 @@ class worker_pool {
   void end_workers() noexcept;
 
   const process_mark born_;
-  run_queues queues_;
+  std::size_t workers_ = 0;
+  owned<queues> queues_;
   std::atomic<std::uint32_t> helpers_{0};
   std::atomic<std::size_t> store_reads_{0};
   detail::tenants tenants_;
@@ -203,43 +189,6 @@ class worker_pool {
   io_pool io_;
   timer_queue timers_;
 };
-
-inline void worker_pool::post(job* j) {
-  if (forked()) require_workers();
-  const identity& me = self();
-  queues_.post(j, me.of == this ? me.slot : none);
-}
-
-inline void worker_pool::work(std::size_t number) noexcept {
-  self() = {this, number};
-  note_thread(number);
-  while (job* const j = queues_.next(number)) j->execute(j);
-}
-
-inline worker_pool::helper::helper(worker_pool& ex) noexcept : ex_(ex) {
-  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
-  for (;;) {
-    std::size_t i = 0;
-    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
-    if (i == max_helpers) return;
-    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
-      slot_ = ex.workers() + i;
-      break;
-    }
-  }
-  identity& me = self();
-  outer_of_ = me.of;
-  outer_slot_ = me.slot;
-  me = {&ex, slot_};
-  ++thread_mark;
-}
-
-inline worker_pool::helper::~helper() {
-  if (slot_ == none) return;
-  --thread_mark;
-  self() = {outer_of_, outer_slot_};
-  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
-}
 
 }  // namespace detail
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include <wick/async/detail/run_queues.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/base/detail/cpus.hpp>
 #include <wick/base/detail/processor_time.hpp>
@@ -15,6 +16,10 @@
 #include <wick/base/detail/thread_name.hpp>
 
 namespace wick::inline v0_1::detail {
+
+struct worker_pool::queues : run_queues {
+  using run_queues::run_queues;
+};
 
 struct worker_pool::threads {
   /// What others may look at of a worker's, as long as it lives.
@@ -34,6 +39,71 @@ void worker_pool::refuse(const char* call, const char* whom, const char* instead
 void worker_pool::bind(binding& to, int cpu) noexcept {
   if (cpu < 0 || !cpu_set::of(cpu).apply()) to.refused = cpu;
   to.tried.set();
+}
+
+/// No inline function: a coroutine that is resumed on another thread must ask again.
+[[gnu::noinline]] worker_pool::identity& worker_pool::self() noexcept {
+  thread_local identity me;
+  return me;
+}
+
+void worker_pool::post(job* j) {
+  if (forked()) require_workers();
+  const identity& me = self();
+  queues_->post(j, me.of == this ? me.slot : none);
+}
+
+void worker_pool::work(std::size_t number) noexcept {
+  self() = {this, number};
+  note_thread(number);
+  while (job* const j = queues_->next(number)) j->execute(j);
+}
+
+worker_pool::helper::helper(worker_pool& ex) noexcept : ex_(ex) {
+  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
+  for (;;) {
+    std::size_t i = 0;
+    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
+    if (i == max_helpers) return;
+    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
+      slot_ = ex.workers() + i;
+      break;
+    }
+  }
+  identity& me = self();
+  outer_of_ = me.of;
+  outer_slot_ = me.slot;
+  me = {&ex, slot_};
+  ++thread_mark;
+}
+
+worker_pool::helper::~helper() {
+  if (slot_ == none) return;
+  --thread_mark;
+  self() = {outer_of_, outer_slot_};
+  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
+}
+
+bool worker_pool::run_one() noexcept {
+  const std::size_t slot = this_slot();
+  if (slot >= workers()) return io_.has_this_thread() && io_.run_one();
+  job* const j = queues_->poll(slot);
+  if (j != nullptr) j->execute(j);
+  return j != nullptr;
+}
+
+bool worker_pool::queue_is_long() const noexcept {
+  const identity& me = self();
+  return me.of == this && me.slot < workers() && queues_->is_long(me.slot);
+}
+
+bool worker_pool::job_waits() const noexcept { return queues_->anything(); }
+std::uint64_t worker_pool::stolen() const noexcept { return queues_->stolen(); }
+std::size_t worker_pool::asleep() const noexcept { return queues_->asleep(); }
+
+bool worker_pool::at_rest() const noexcept {
+  return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
+         !queues_->anything() && asleep() == workers();
 }
 
 namespace {
@@ -57,8 +127,8 @@ concurrency calls_at_a_time(std::optional<std::size_t> io_threads, std::size_t w
 }  // namespace
 
 worker_pool::worker_pool(const executor_options& options)
-    : queues_(at_least_1("workers", options.workers ? *options.workers : available_cpus()),
-              options.queue_capacity),
+    : workers_(at_least_1("workers", options.workers ? *options.workers : available_cpus())),
+      queues_(make_owned<queues>(workers_, options.queue_capacity)),
       threads_(make_owned<threads>()),
       io_(calls_at_a_time(options.io_threads, workers())) {
   const std::size_t n = workers();
@@ -101,7 +171,7 @@ worker_pool::~worker_pool() {
   timers_.stop();  // wakes sleeping coroutines, with "cancelled"
   io_.stop();      // what it still has is done, and posts its continuations here
   end_workers();
-  queues_.wait_for_posters();
+  queues_->wait_for_posters();
 }
 
 std::vector<double> worker_pool::worker_seconds() const {
@@ -129,7 +199,7 @@ int worker_pool::thread_of(std::size_t worker) const noexcept {
 }
 
 void worker_pool::end_workers() noexcept {
-  queues_.stop();
+  queues_->stop();
   for (std::thread& w : threads_->all) w.join();
 }
 
