@@ -179,7 +179,14 @@ TEST_CASE("chunks within documents have each token of each, and fill up the last
       "make no chunk"));
   const std::vector<std::uint8_t> small{1, 44, 3};
   CHECK(contains(message_of([&] { return wick::tokens(small) | wick::chunks(2, {.within_documents = 300}); }),
-                 "no token 300"));
+                 ".within_documents = 300: no token of 8 bits"));
+  const temp_dir dir;
+  dir.write("small.bin", bytes_of(small));
+  CHECK(contains(message_of([&] {
+                   return wick::tokens<std::uint8_t>(dir / "small.bin") |
+                          wick::chunks(2, {.within_documents = -1});
+                 }),
+                 ".within_documents = -1: no token of 8 bits"));
 }
 
 TEST_CASE("files are one stream, wherever it is cut") {

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -92,6 +93,14 @@ TEST_CASE("where it fails the old file is as it was, and nothing else is left th
                  "t.bin: write_tokens: token 70000 does not fit into 2 bytes"));
   all_as_before();
   CHECK(contains(message_of([&] { return write(negative); }), "token -1"));
+  std::atomic<int> tokenized{0};
+  const auto counted = wick::in_memory(lists) | [&](std::vector<std::int64_t> l) {
+    ++tokenized;
+    return l;
+  };
+  CHECK(contains(message_of([&] { return wick::write_tokens(counted, path.string(), {.end_of_text = -1}); }),
+                 "write_tokens: .end_of_text is -1, which does not fit into 2 bytes"));
+  CHECK(tokenized == 0);
   CHECK(contains(message_of([&] { return write(none); }), "no token"));
   all_as_before();
   const auto fails = wick::in_memory(lists) | [](std::vector<std::int64_t> l) {

@@ -187,18 +187,18 @@ class segmented_chunks : public Chunks {
   std::int64_t end_;
 };
 /// \throws wick::error when no token of this type can be `end`
-void require_token(token_format format, std::int64_t end);
+void require_token(token_format format, const char* option, std::int64_t end);
 
 /// \throws wick::error when there are too few tokens for one chunk
 inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
 inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
 /// \throws wick::error also when no token of this type can be the one that ends documents
 inline segmented_chunks<token_chunks> operator|(token_files of, const segmented_plan& plan) {
-  require_token(of.store->format(), plan.end);
+  require_token(of.store->format(), "segments", plan.end);
   return {std::move(of), plan};
 }
 inline segmented_chunks<array_chunks> operator|(token_array of, const segmented_plan& plan) {
-  require_token(of.format, plan.end);
+  require_token(of.format, "segments", plan.end);
   return {std::move(of), plan};
 }
 

@@ -48,6 +48,7 @@ std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& 
       detail::token_list<item>,
       "wick: write_tokens() takes a pipeline of lists of integers (see 'from'); write a tokenizer as "
       "its last stage: | [](std::string_view text) { return std::vector<std::int32_t>(…); }");
+  if (options.end_of_text) detail::token_writer::require_end<T>(*options.end_of_text);
   detail::token_writer to(path);
   options.loader.prefetch_next_epoch = false;
   wick::loader all(std::move(from), options.loader);

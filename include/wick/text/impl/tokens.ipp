@@ -23,6 +23,7 @@ inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexc
 }
 
 token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
+  if (plan.within_documents) require_token(store_->format(), "within_documents", *plan.within_documents);
   places_ = some_chunks(!plan.within_documents
                             ? chunk_offsets(store_->size(), plan)
                             : chunk_offsets(store_->documents(*plan.within_documents), store_->size(), plan),
@@ -65,12 +66,12 @@ segmented_chunk<token_ids, token_numbers> in_segments(token_pair chunk, std::int
           token_numbers(std::move(positions))};
 }
 
-void require_token(token_format format, std::int64_t end) {
+void require_token(token_format format, const char* option, std::int64_t end) {
   std::int64_t stored = 0;
   // The low bytes of a little-endian number, widened again as a token is.
   widen_tokens(reinterpret_cast<const std::byte*>(&end), format, 1, reinterpret_cast<std::byte*>(&stored));
   if (stored == end) return;
-  throw error("chunks: .segments = " + std::to_string(end) + ": no token of " +
+  throw error(std::string("chunks: .") + option + " = " + std::to_string(end) + ": no token of " +
               std::to_string(8 * int{format.size}) + " bits is that; give the one that ends each document");
 }
 
@@ -79,6 +80,7 @@ array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std:
     places_ = some_chunks(chunk_offsets(array_.size, plan), array_.size);
     return;
   }
+  require_token(array_.format, "within_documents", *plan.within_documents);
   document_borders borders(array_.format, *plan.within_documents);
   borders.take(array_.data, static_cast<std::size_t>(array_.size));
   if (borders.ended() == 0) {

@@ -30,6 +30,11 @@ class token_writer {
     ++count_;
     if (buffer_.size() >= piece) flush();
   }
+  /// For the token that ends each document, before there is any. \throws wick::error when it does not fit
+  template <token_number T>
+  static void require_end(std::int64_t id) {
+    if (!std::in_range<T>(id)) refuse_end(id, sizeof(T));
+  }
   /// How many were written. \throws wick::error when there are none, or they can't be brought to the disk
   std::uint64_t finish();
 
@@ -38,6 +43,7 @@ class token_writer {
 
   void flush();
   [[noreturn]] void refuse(std::int64_t id, std::size_t size) const;
+  [[noreturn]] static void refuse_end(std::int64_t id, std::size_t size);
 
   std::string path_;
   std::shared_ptr<file_replacement> file_;

@@ -32,4 +32,11 @@ void token_writer::refuse(std::int64_t id, std::size_t size) const {
                          "tokens<std::uint32_t>(…)");
 }
 
+void token_writer::refuse_end(std::int64_t id, std::size_t size) {
+  throw error("write_tokens: .end_of_text is " + std::to_string(id) + ", which does not fit into " +
+              std::to_string(size) +
+              " bytes of this type; write write_tokens<std::uint32_t>(…), and read it with "
+              "tokens<std::uint32_t>(…)");
+}
+
 }  // namespace wick::detail
