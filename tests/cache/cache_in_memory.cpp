@@ -15,6 +15,7 @@
 #include "cached.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
+#include <wick/base/detail/cpus.hpp>
 #include <wick/core.hpp>
 
 using namespace wick_test;

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
@@ -14,6 +15,7 @@
 
 using wick_test::bytes_of;
 using wick_test::cell;
+using wick_test::contains;
 using wick_test::message_of;
 using wick_test::numbers;
 
@@ -68,6 +70,10 @@ TEST_CASE("0 workers, threads, batches, or samples, and a priority that there is
   CHECK(message({.in_flight = 0}) == "loader: .in_flight is 0; it is at least 1, or left out");
   CHECK(message({.nice = -1}) == "loader: .nice is -1; it is from 0 to 19, or left out");
   wick::executor ex(2);
+  const std::string beside = "which has threads of its own; leave one of the two out";
+  for (const std::size_t workers : {std::size_t{0}, std::size_t{1}, std::size_t{99'999}})
+    CHECK(contains(message({.workers = workers, .executor = &ex}), ".workers is given beside .executor",
+                   beside));
   CHECK(message({.prefetch = 0, .executor = &ex}) == "loader: .prefetch is 0; it is at least 1, or left out");
 }
 

@@ -8,6 +8,7 @@
 #include <wick/loader/impl/loader_base.ipp>
 #include <wick/loader/impl/loader_core.ipp>
 #include <wick/loader/impl/loader_state.ipp>
+#include <wick/loader/impl/own_executor.ipp>
 #include <wick/loader/impl/pipeline_run.ipp>
 #include <wick/loader/impl/report_recorder.ipp>
 #include <wick/loader/impl/report_trace.ipp>
