@@ -8,7 +8,7 @@ install(TARGETS wick_headers wick_core wick_python EXPORT wickTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 set(_without "")
 if(NOT WICK_TORCH)
-  set(_without PATTERN torch EXCLUDE PATTERN wick.hpp EXCLUDE)
+  set(_without PATTERN torch EXCLUDE PATTERN torch.hpp EXCLUDE PATTERN wick.hpp EXCLUDE)
 endif()
 install(DIRECTORY "${_base}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp" ${_without})
 target_include_directories(wick_headers INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")

@@ -100,7 +100,7 @@ ROOMS = {
     "torch": (
         "Torch",
         "Batches of tensors, pinned memory, transfer to a device, tensors as a source, and what else needs LibTorch. Only "
-        "`<wick/wick.hpp>` has these; `<wick/core.hpp>` does without LibTorch.",
+        "`<wick/wick.hpp>` and `<wick/torch.hpp>` have these; `<wick/core.hpp>` does without LibTorch.",
         ["series", "from_torch_data", "from_python_dataloader", "checkpoint"],
     ),
     "python": (
@@ -679,7 +679,8 @@ def index_page(house):
     writer = Writer(house, None)
     lines = ["# Reference", "",
              "Every public name of wick, from the comments in its headers. `#include <wick/wick.hpp>` has all of them; "
-             "`<wick/core.hpp>` those that need no LibTorch.", "",
+             "`<wick/core.hpp>` those that need no LibTorch. `<wick/vision.hpp>`, `<wick/text.hpp>`, `<wick/series.hpp>`, and "
+             "`<wick/tables.hpp>` have those of one domain, and compile faster.", "",
              "In signatures, `stage auto`, `order_stage auto` and `source auto` are types that model the concept of that name and have "
              "no public name of their own. Options such as `read_options` can be written in place: `read({.max_bytes = 1 << 20})`. They "
              "follow the function that takes them.", ""]

@@ -65,7 +65,8 @@ OWN_TARGETS = {"sources/lmdb.hpp", "tables/parquet.hpp"}
 OWN_ROOMS = {"stores"}
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"version.hpp"}
-GATHERING = {"wick.hpp", "core.hpp", "implementation.hpp"}
+WITH_TORCH = {"wick.hpp", "torch.hpp"}
+GATHERING = WITH_TORCH | {"core.hpp", "common.hpp", "vision.hpp", "text.hpp", "series.hpp", "tables.hpp", "implementation.hpp"}
 # Standard headers that no user of a core header should pay for; what is compiled once may have the second kind.
 COSTLY = {"ranges", "iostream", "functional", "future", "regex", "condition_variable"}
 FOR_BODIES = {"chrono", "cmath", "filesystem", "fstream", "sstream"}
@@ -264,8 +265,8 @@ def main() -> int:
                     say(f"includes <{target}>, which does not exist")
                 other = room_of(inner)
                 if header in GATHERING:
-                    if header == "core.hpp" and (other == "torch" or inner == "wick.hpp"):
-                        say(f"includes <{target}>; core.hpp is what does without LibTorch")
+                    if header not in WITH_TORCH and (other == "torch" or inner in WITH_TORCH):
+                        say(f"includes <{target}>; only {' and '.join(sorted(WITH_TORCH))} need LibTorch")
                 elif other == room or inner in SHARED:
                     pass
                 elif not other:

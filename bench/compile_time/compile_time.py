@@ -11,6 +11,11 @@ from pathlib import Path
 
 HEADERS = {
     "empty": "",
+    "loader": "#include <wick/loader/loader.hpp>\n",
+    "vision": "#include <wick/vision.hpp>\n",
+    "text": "#include <wick/text.hpp>\n",
+    "series": "#include <wick/series.hpp>\n",
+    "tables": "#include <wick/tables.hpp>\n",
     "core": "#include <wick/core.hpp>\n",
     "wick": "#include <wick/wick.hpp>\n",
     "aten": "#include <ATen/core/Tensor.h>\n#include <ATen/ops/empty.h>\n",
@@ -94,7 +99,7 @@ def main():
         "RESULT compile_time "
         + " ".join(f"{name}_s={seconds[name]:.2f}" for name in commands)
         + f" one_more_loader_s={seconds['two_loaders'] - seconds['one_loader']:.2f} one_more_loader_bytes={code['two'] - code['one']}"
-        + f" core_to_torch={seconds['core'] / seconds['torch']:.3f}"
+        + f" core_to_torch={seconds['core'] / seconds['torch']:.3f} vision_to_torch={seconds['vision'] / seconds['torch']:.3f}"
         + f" wick_beyond_aten_to_torch={(seconds['wick'] - seconds['aten']) / seconds['torch']:.3f}"
         + f" program_to_torch_data={seconds['program'] / seconds['torch_data_program']:.3f} rounds={options.rounds}"
     )

@@ -3,17 +3,7 @@
 #pragma once
 
 #include <wick/core.hpp>
-#include <wick/torch/archive.hpp>
-#include <wick/torch/detail/tensor.hpp>
-#include <wick/torch/nested.hpp>
-#include <wick/torch/normalize_tensors.hpp>
-#include <wick/torch/pin.hpp>
-#include <wick/torch/tensor_batch.hpp>
-#include <wick/torch/tensor_dataset.hpp>
-#include <wick/torch/tensor_windows.hpp>
-#include <wick/torch/threads.hpp>
-#include <wick/torch/torch_data.hpp>
-#include <wick/torch/transfer.hpp>
+#include <wick/torch.hpp>
 
 #ifdef WICK_IMPLEMENTATION
 #if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)
