@@ -2,6 +2,7 @@
 /// Pipelines of pictures, without Torch: common.hpp, decode(), transforms, and parts such as boxes and masks.
 #pragma once
 
+#include <wick/batch/ragged.hpp>
 #include <wick/common.hpp>
 #include <wick/image/boxes.hpp>
 #include <wick/image/decode.hpp>
@@ -13,6 +14,7 @@
 #include <wick/sources/class_folder.hpp>
 #include <wick/sources/idx.hpp>
 #include <wick/sources/image_folder.hpp>
+#include <wick/sources/records.hpp>
 #include <wick/sources/tfrecords.hpp>
 #include <wick/transforms/adjust.hpp>
 #include <wick/transforms/affine.hpp>

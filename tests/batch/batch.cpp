@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,6 +24,13 @@ using wick_test::contains;
 using wick_test::message_of;
 using wick_test::numbers;
 using wick_test::targets_of;
+
+// The engine's columns are what it takes for one.
+static_assert(wick::detail::column<wick::detail::column_of<float, wick::detail::array_output>, float>);
+static_assert(
+    wick::detail::column<wick::detail::column_of<std::tuple<float, int>, wick::detail::array_output>,
+                         std::tuple<float, int>>);
+static_assert(wick::detail::column<wick::detail::object_column<std::string>, std::string>);
 
 namespace {
 

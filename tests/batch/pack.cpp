@@ -27,6 +27,14 @@ using wick_test::contains;
 using wick_test::message_of;
 using wick_test::rows_of;
 
+// The engine's columns are what it takes for one.
+static_assert(wick::detail::column<wick::detail::packed_columns<std::vector<int>, wick::detail::array_output>,
+                                   std::vector<int>, wick::detail::row_order>);
+static_assert(
+    wick::detail::column<
+        wick::detail::column_of<std::vector<int>, wick::detail::ragged_output<wick::detail::array_output>>,
+        std::vector<int>, wick::detail::ragged_order>);
+
 namespace {
 
 std::vector<std::uint32_t> lengths(std::size_t n, std::uint32_t most, std::uint64_t seed = 1) {

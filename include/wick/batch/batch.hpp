@@ -102,8 +102,6 @@ inline constexpr bool is_column<array> = true;
 struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
-static_assert(column<column_of<float, array_output>, float>);
-static_assert(column<column_of<std::tuple<float, int>, array_output>, std::tuple<float, int>>);
 
 /// Makes batches with columns that Output makes. Unless Named is void, they become its fields.
 template <class Output, class Named = void>

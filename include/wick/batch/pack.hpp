@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -17,9 +16,7 @@
 #include <wick/batch/detail/packed_column.hpp>
 #include <wick/batch/detail/ragged_column.hpp>
 #include <wick/batch/ragged.hpp>
-#include <wick/ext/fingerprint.hpp>
 #include <wick/ext/stage.hpp>
-#include <wick/pipeline/error.hpp>
 #include <wick/pipeline/shape.hpp>
 
 namespace wick::inline v0_1 {
@@ -61,47 +58,42 @@ struct has_ragged<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
+/// What of pack() doesn't depend on the kind of the columns. The epoch's plan says which samples make up a
+/// row.
+class row_packing {
+ public:
+  /// \throws wick::error
+  row_packing(std::size_t rows, std::size_t length, pack_options options);
+  std::size_t size() const noexcept { return rows_; }
+  bool drop_last() const noexcept { return drop_last_; }
+  bool pad_last() const noexcept { return false; }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  row_order order() const noexcept { return {layout::nchw, pad_, length_}; }
+  std::uint32_t row_length() const noexcept { return length_; }
+  bool truncates() const noexcept { return too_long_ == too_long::truncate; }
+  bool splits() const noexcept { return too_long_ == too_long::split; }
+  const std::vector<std::uint32_t>& lengths() const noexcept { return *lengths_; }
+
+ private:
+  std::size_t rows_;
+  std::uint32_t length_;
+  bool drop_last_;
+  too_long too_long_;
+  row_padding pad_;
+  std::uint64_t fingerprint_;
+  std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
+};
+
 /// Makes batches of rows, with columns that Output makes.
 template <class Output>
-class pack_stage {
+class pack_stage : public row_packing {
  public:
   static constexpr stage_traits traits{.name = "pack",
                                        .kind = stage_kind::batching,
                                        .has_fingerprint = true,
                                        .has_check = true,
                                        .packs = true};
-  /// The epoch's plan says which samples make up a row.
-
-  /// \throws wick::error
-  pack_stage(std::size_t rows, std::size_t length, pack_options options)
-      : rows_(rows),
-        length_(static_cast<std::uint32_t>(length)),
-        options_(std::move(options)),
-        fingerprint_(fingerprint_hash()
-                         .add(fingerprint_hash::of(options_.drop_last, options_.pad.real, options_.pad.whole,
-                                                   options_.too_long, length_))
-                         .add(options_.lengths.data(), options_.lengths.size() * sizeof(std::uint32_t))
-                         .value()) {
-    checked("pack", rows, {});
-    if (length == 0) throw error("pack: a row has at least one place");
-    if (options_.pad.multiple != 1)
-      throw error(
-          "pack: all rows have the length that it is given; write pad_with(value), without .multiple");
-    if (length >= limit || rows >= limit / length) {
-      throw error("pack: a batch of " + std::to_string(rows) + " rows of " + std::to_string(length) +
-                  " has more places than cu_seqlens can count, which is int32; make it smaller");
-    }
-    lengths_ = std::make_shared<const std::vector<std::uint32_t>>(std::move(options_.lengths));
-  }
-  std::size_t size() const noexcept { return rows_; }
-  bool drop_last() const noexcept { return options_.drop_last; }
-  bool pad_last() const noexcept { return false; }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
-  row_order order() const noexcept { return {layout::nchw, options_.pad, length_}; }
-  std::uint32_t row_length() const noexcept { return length_; }
-  bool truncates() const noexcept { return options_.too_long == too_long::truncate; }
-  bool splits() const noexcept { return options_.too_long == too_long::split; }
-  const std::vector<std::uint32_t>& lengths() const noexcept { return *lengths_; }
+  using row_packing::row_packing;
 
   template <class Item>
   using collator = packed_columns<Item, Output>;
@@ -121,16 +113,7 @@ class pack_stage {
                   "std::vector of numbers, and what batch(n) takes");
     return rows && can_pad<Item>::value;
   }
-
- private:
-  static constexpr std::size_t limit = std::size_t{1} << 31;
-  std::size_t rows_;
-  std::uint32_t length_;
-  pack_options options_;
-  std::uint64_t fingerprint_;
-  std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
 };
-static_assert(column<packed_columns<std::vector<int>, array_output>, std::vector<int>, row_order>);
 
 }  // namespace detail
 

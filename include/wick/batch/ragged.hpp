@@ -99,8 +99,6 @@ class ragged_batch_stage : public batch_stage<Output, Named> {
 };
 template <class Output, class Named = void>
 using jagged_batch_stage = ragged_batch_stage<Output, Named, row_concatenation>;
-static_assert(
-    column<column_of<std::vector<int>, ragged_output<array_output>>, std::vector<int>, ragged_order>);
 
 }  // namespace detail
 

@@ -17,10 +17,7 @@ namespace wick::inline v0_1 {
 class cache_writer {
  public:
   /// Writes `size` bytes.
-  void put(const void* data, std::size_t size) {
-    const auto* const from = static_cast<const std::byte*>(data);
-    out_.insert(out_.end(), from, from + size);
-  }
+  void put(const void* data, std::size_t size);
   /// Writes a number, or a struct of numbers.
   template <class T>
     requires std::is_trivially_copyable_v<T>
@@ -28,9 +25,9 @@ class cache_writer {
     put(&value, sizeof value);
   }
   /// Makes room for `size` bytes.
-  void reserve(std::size_t size) { out_.reserve(size); }
+  void reserve(std::size_t size);
   /// All bytes written so far.
-  std::span<const std::byte> written() const noexcept { return out_; }
+  std::span<const std::byte> written() const noexcept { return {out_.data(), out_.size()}; }
 
  private:
   std::vector<std::byte> out_;

@@ -28,11 +28,9 @@ struct boxes {
   std::vector<float> visible{};
 
   std::size_t size() const noexcept { return xyxy.size(); }
-  bool empty() const noexcept { return xyxy.empty(); }
+  bool empty() const noexcept { return size() == 0; }
   /// Every geometry stage calls this first, whether or not it changes this picture.
-  void fill_visible() {
-    if (visible.empty()) visible.assign(size(), 1.0f);
-  }
+  void fill_visible();
 
   friend bool operator==(const boxes&, const boxes&) = default;
 };

@@ -21,11 +21,9 @@ struct keypoints {
   std::vector<std::uint8_t> visible{};
 
   std::size_t size() const noexcept { return xy.size(); }
-  bool empty() const noexcept { return xy.empty(); }
+  bool empty() const noexcept { return size() == 0; }
   /// Every geometry stage calls this first, whether or not it changes this picture.
-  void fill_visible() {
-    if (visible.empty()) visible.assign(size(), 1);
-  }
+  void fill_visible();
 
   friend bool operator==(const keypoints&, const keypoints&) = default;
 };

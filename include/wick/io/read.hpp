@@ -7,7 +7,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -68,17 +67,18 @@ class file_range_reader {
   const char* opened_ = nullptr;
 };
 
+/// Adds a part to a list that has room for no more in place: the first time, those in place move into it.
+void add_part(std::vector<range_part>& all, std::span<range_part> in_place, const file_range& where);
+
 /// The parts of a sample that are in files, and then their bytes. The first N need no allocation.
 template <std::size_t N>
 class part_list {
  public:
   void add(const file_range& where) {
-    if (size_ == N && more_.empty())
-      more_.assign(std::make_move_iterator(first_.begin()), std::make_move_iterator(first_.end()));
     if (size_ < N)
       first_[size_].where = where;
     else
-      more_.push_back({where});
+      add_part(more_, first_, where);
     ++size_;
   }
   std::span<range_part> all() noexcept { return {more_.empty() ? first_.data() : more_.data(), size_}; }

@@ -7,13 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <wick/base/detail/owned.hpp>
 #include <wick/ext/cache_bytes.hpp>
 #include <wick/ext/file_range.hpp>
 #include <wick/pipeline/error.hpp>
@@ -60,7 +60,10 @@ class record_fields {
 /// The key and the fields of a record whose source may be gone.
 struct record_names {
   std::string key;
-  std::optional<record_fields> fields;
+  owned<const record_fields> fields;
+
+  /// What record::save() wrote of them. \throws cache_reader::unavailable
+  static std::shared_ptr<const record_names> load(cache_reader& in);
 };
 
 }  // namespace detail
@@ -124,25 +127,16 @@ class record {
   static record load(cache_reader& in)
     requires std::is_same_v<T, bytes>
   {
-    const auto text = [&in] {
-      std::string of(in.count(), '\0');
-      in.take(of.data(), of.size());
-      return of;
-    };
-    auto own = std::make_shared<detail::record_names>();
-    own->key = text();
-    std::vector<std::string> wanted(in.count());
-    for (std::string& name : wanted) name = text();
     record out;
-    if (!wanted.empty()) out.fields_ = &own->fields.emplace(wanted);
-    out.key = own->key;
+    out.names_ = detail::record_names::load(in);
+    out.key = out.names_->key;
+    out.fields_ = out.names_->fields.get();
     out.size_ = in.count();
     if (out.size_ > out.members_.size()) throw cache_reader::unavailable();
     for (std::size_t i = 0; i < out.size_; ++i) {
       out.members_[i] = bytes(in.count());
       in.take(out.members_[i].data(), out.members_[i].size());
     }
-    out.names_ = std::move(own);
     return out;
   }
 

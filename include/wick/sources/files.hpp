@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/base/detail/owned.hpp>
 #include <wick/ext/file_range.hpp>
 #include <wick/io/remote_list.hpp>
 
@@ -24,15 +25,14 @@ namespace wick::inline v0_1 {
 class files {
  public:
   /// These files, in this order. \throws wick::error for an empty list
-  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  explicit files(const std::vector<std::string>& paths);
   template <class Path>
     requires std::convertible_to<const Path&, std::string>
-  explicit files(const std::vector<Path>& paths) {
-    keep(std::vector<std::string>(paths.begin(), paths.end()));
-  }
-  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+  explicit files(const std::vector<Path>& paths)
+      : files(std::vector<std::string>(paths.begin(), paths.end())) {}
+  explicit files(std::initializer_list<std::string> paths);
   /// The result of wick::remote().
-  explicit files(const remote_list& objects) { keep(objects); }
+  explicit files(const remote_list& objects);
 
   /// All files that match a pattern such as "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders,
   /// `{a,b}`, `{00..12}`), in natural order (f2 before f10). Hidden files are skipped. \throws wick::error
@@ -62,14 +62,13 @@ class files {
     std::vector<std::uint64_t> offsets;
     std::size_t shared_prefix = 0;
     std::shared_ptr<detail::object_store> store;  // of URLs
-    std::unique_ptr<remote_object[]> objects;
+    detail::owned<remote_object[]> objects;
     remote_object* object(std::uint64_t i) const noexcept {
-      return objects == nullptr || objects[i].store == nullptr ? nullptr : &objects[i];
+      return !objects || objects[i].store == nullptr ? nullptr : &objects[i];
     }
   };
 
   void keep(std::span<const std::string> paths, std::shared_ptr<detail::object_store> store = nullptr);
-  void keep(const remote_list& objects);
   void find(const std::string& pattern);
   static std::size_t shared_prefix(const table& data) noexcept;
 

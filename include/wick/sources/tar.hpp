@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,12 +46,11 @@ class shard_list {
   shard_list(const Pattern& pattern) {  // NOLINT(google-explicit-constructor)
     add(pattern);
   }
-  shard_list(std::initializer_list<std::string> patterns) { add_all(patterns); }
+  shard_list(std::initializer_list<std::string> patterns);
   template <class Pattern>
     requires std::convertible_to<const Pattern&, std::string>
   shard_list(const std::vector<Pattern>& patterns) {  // NOLINT(google-explicit-constructor)
-    const std::vector<std::string> texts(patterns.begin(), patterns.end());
-    add_all(texts);
+    add_all(std::vector<std::string>(patterns.begin(), patterns.end()));
   }
   /// The result of wick::remote().
   shard_list(const remote_list& objects);  // NOLINT(google-explicit-constructor)
@@ -64,7 +62,7 @@ class shard_list {
   friend class detail::tar_records;
 
   void add(const std::string& pattern);
-  void add_all(std::span<const std::string> patterns);
+  void add_all(const std::vector<std::string>& patterns);
 
   std::shared_ptr<detail::object_store> store_;  // of the paths that are URLs
 };

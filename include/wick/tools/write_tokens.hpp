@@ -39,7 +39,7 @@ concept token_list = requires(const T& ids) {
 /// last stage gives a list of integers, such as std::vector<std::int32_t>. Tokenizing runs on all of the
 /// loader's workers. The file appears when it is complete; until then, an old file stays unchanged. Returns
 /// the number of tokens. \throws wick::error when a document fails (unless `.loader.on_error` says
-/// otherwise), a token doesn't fit into a T, or the file can't be written
+/// otherwise), a token or `.end_of_text` doesn't fit into a T, or the file can't be written
 template <detail::token_number T = std::uint16_t, class Source, class... Stages>
 std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& path,
                            write_tokens_options options = {}) {

@@ -2,9 +2,11 @@
 /// mixup(), cutmix(), and mosaic(): pictures made from several samples of one epoch.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -110,6 +112,13 @@ mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side
 void place_tile(image& canvas, const image& picture, const mosaic_tile& tile);
 void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size);
 
+/// The pictures of one mosaic: the sample's own, and three others, or none.
+struct mosaic_plan {
+  std::size_t count = 0;
+  std::array<frame, 4> sizes{};
+  std::array<mosaic_tile, 4> where{};
+};
+
 class mosaic_stage {
  public:
   static constexpr stage_traits traits{.name = "mosaic", .kind = stage_kind::sample, .has_fingerprint = true};
@@ -121,38 +130,35 @@ class mosaic_stage {
     requires(holds<any_colored, Item>())
   materialized_t<Item> operator()(sample_with_others<Item>& all, context& c) const {
     using made = materialized_t<Item>;
-    std::vector<made> tiles;
-    tiles.reserve(4);
-    tiles.push_back(materialized<Item>::make(std::move(all.own)));
-    for (made& other : all.others) tiles.push_back(std::move(other));
-    std::vector<frame> sizes;
-    for (made& one : tiles) sizes.push_back(frame_of(one));
-    const std::vector<mosaic_tile> where = arrange(sizes, c.random());
-    std::vector<made*> from;
-    for (made& one : tiles) from.push_back(&one);
-    put_together(from, where, sizes);
-    return std::move(tiles.front());
+    made own = materialized<Item>::make(std::move(all.own));
+    std::array<made*, 4> from{&own};
+    mosaic_plan plan;
+    plan.count = 1;
+    for (made& other : all.others) from.at(plan.count++) = &other;
+    for (std::size_t i = 0; i < plan.count; ++i) plan.sizes[i] = frame_of(*from[i]);
+    arrange(plan, c.random());
+    put_together(from, plan);
+    return own;
   }
 
  private:
-  std::vector<mosaic_tile> arrange(const std::vector<frame>& sizes, random_stream& random) const;
+  void arrange(mosaic_plan& plan, random_stream& random) const;
   template <class T>
-  void put_together(const std::vector<T*>& from, const std::vector<mosaic_tile>& where,
-                    const std::vector<frame>& sizes) const {
+  void put_together(const std::array<T*, 4>& from, const mosaic_plan& plan) const {
     if constexpr (std::is_same_v<T, image>) {
-      join_pictures(from, where);
+      join_pictures(from.data(), plan);
     } else if constexpr (std::is_same_v<T, lazy_image>) {  // a field of a struct keeps its type
-      std::vector<image> pixels;
-      for (T* one : from) pixels.push_back(std::move(*one).pixels());
-      std::vector<image*> all;
-      for (image& one : pixels) all.push_back(&one);
-      join_pictures(all, where);
+      image pixels[4];
+      image* all[4] = {};
+      for (std::size_t i = 0; i < plan.count; ++i) *(all[i] = &pixels[i]) = std::move(*from[i]).pixels();
+      join_pictures(all, plan);
       from[0]->replace_pixels(std::move(pixels[0]));
     } else if constexpr (std::is_same_v<T, mask>) {
-      join_masks(from, where);
+      join_masks(from.data(), plan);
     } else if constexpr (std::is_same_v<T, boxes>) {
       boxes all;
-      for (std::size_t i = 0; i < from.size(); ++i) place_tile(all, std::move(*from[i]), where[i], sizes[i]);
+      for (std::size_t i = 0; i < plan.count; ++i)
+        place_tile(all, std::move(*from[i]), plan.where[i], plan.sizes[i]);
       *from[0] = std::move(all);
     } else {
       static_assert(
@@ -163,28 +169,26 @@ class mosaic_stage {
           composite<T> || !holds<any_placed, T>(),
           "wick: mosaic() puts together the parts of tuples and structs; of a vector or an optional "
           "it is not known which belong together: write with_others(3) | join(f)");
-      if constexpr (composite<T>) each_field(from, where, sizes);
+      if constexpr (composite<T>) each_field(from, plan);
     }
   }
   template <class T>
-  void each_field(const std::vector<T*>& from, const std::vector<mosaic_tile>& where,
-                  const std::vector<frame>& sizes) const {
+  void each_field(const std::array<T*, 4>& from, const mosaic_plan& plan) const {
     with_fields(*from[0], [&]<class... F>(F&...) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (put_together(field_of_all<I, F>(from), where, sizes), ...);
+        (put_together(field_of_all<I, F>(from, plan.count), plan), ...);
       }(std::index_sequence_for<F...>{});
     });
   }
   template <std::size_t I, class F, class T>
-  static std::vector<F*> field_of_all(const std::vector<T*>& from) {
-    std::vector<F*> out;
-    for (T* one : from) {
-      with_fields(*one, [&](auto&... f) { out.push_back(&std::get<I>(std::tie(f...))); });
-    }
+  static std::array<F*, 4> field_of_all(const std::array<T*, 4>& from, std::size_t count) {
+    std::array<F*, 4> out{};
+    for (std::size_t i = 0; i < count; ++i)
+      with_fields(*from[i], [&](auto&... f) { out[i] = &std::get<I>(std::tie(f...)); });
     return out;
   }
-  void join_pictures(const std::vector<image*>& from, const std::vector<mosaic_tile>& where) const;
-  void join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const;
+  void join_pictures(image* const* from, const mosaic_plan& plan) const;
+  void join_masks(mask* const* from, const mosaic_plan& plan) const;
 
   int size_;
   mosaic_options options_;

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <cstddef>
-#include <memory>
 #include <mutex>
 
 #include <wick/async/detail/activity.hpp>
+#include <wick/base/detail/owned.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -17,7 +17,7 @@ class activity_table {
   /// Before the first begin(). \throws std::bad_alloc
   void make_room(std::size_t count) {
     if (count <= room_) return;
-    at_ = std::make_unique<std::atomic<const activity*>[]>(count);
+    at_ = owned<std::atomic<const activity*>[]>(count);
     room_ = count;
   }
   void begin(std::size_t i, const activity* a) noexcept {
@@ -41,7 +41,7 @@ class activity_table {
   }
 
  private:
-  std::unique_ptr<std::atomic<const activity*>[]> at_;
+  owned<std::atomic<const activity*>[]> at_;
   std::size_t room_ = 0;
   std::atomic<bool> looks_{false};
   std::mutex mutex_;

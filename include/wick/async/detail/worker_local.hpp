@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <wick/async/executor.hpp>
+#include <wick/base/detail/owned.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -21,7 +22,7 @@ namespace wick::inline v0_1::detail {
 template <class T>
 class worker_local {
  public:
-  explicit worker_local(const executor& on) : on_(&on), count_(on.slots()), slots_(new slot[count_]) {}
+  explicit worker_local(const executor& on) : on_(&on), count_(on.slots()), slots_(count_) {}
 
   /// The calling worker's object. \throws std::logic_error on a thread that is neither worker nor helper
   template <class Make>
@@ -51,7 +52,7 @@ class worker_local {
   };
   const executor* on_;
   std::size_t count_;
-  std::unique_ptr<slot[]> slots_;
+  owned<slot[]> slots_;
 };
 
 }  // namespace wick::detail

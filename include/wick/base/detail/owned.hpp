@@ -44,17 +44,22 @@ class owned {
 template <class T>
 class owned<T[]> {
  public:
+  constexpr owned() noexcept = default;
   /// Each is value-initialized. \throws std::bad_alloc, and what a constructor of T throws
   explicit owned(std::size_t size) : mine_(new T[size]()) {}
   owned(owned&& other) noexcept : mine_(std::exchange(other.mine_, nullptr)) {}
-  owned& operator=(owned&&) = delete;
+  owned& operator=(owned&& other) noexcept {
+    delete[] std::exchange(mine_, std::exchange(other.mine_, nullptr));
+    return *this;
+  }
   ~owned() { delete[] mine_; }
 
   T* get() const noexcept { return mine_; }
   T& operator[](std::size_t i) const noexcept { return mine_[i]; }
+  explicit operator bool() const noexcept { return mine_ != nullptr; }
 
  private:
-  T* mine_;
+  T* mine_ = nullptr;
 };
 
 template <class T, class... A>

@@ -52,7 +52,6 @@ class object_column : public fitting_column {
  private:
   std::vector<std::optional<T>> slots_;
 };
-static_assert(column<object_column<std::string>, std::string>);
 
 template <class T, class Output>
 class composite_column;

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -37,6 +36,15 @@ struct pack_table {
   };
   std::vector<place> places;
   std::size_t rows = 0, max_rows = 0, length = 0;
+
+  void clear() noexcept;
+  /// \throws std::bad_alloc
+  void add(const place& next);
+  /// Samples and paddings in all rows.
+  std::size_t parts() const;
+  /// For each element, which sample of its row it is of (from 1; 0 in padding), and its place in that; and
+  /// the borders of all parts, one more than there are. Gives the length of the longest part.
+  std::int64_t write(std::int32_t* segment, std::int32_t* position, std::int32_t* border) const;
 
   /// Calls f(begin, count, place) for all parts of the rows, where padding has no place.
   template <class F>
@@ -164,8 +172,7 @@ class packed_columns {
   template <class Order>
   void begin(std::size_t n, const Order& how, const std::shared_ptr<slab_pool>& pool) {
     if (pool_ != pool) pool_ = pool;
-    table_.places.clear();
-    table_.rows = 0;
+    table_.clear();
     table_.length = how.row;
     fields_.begin(n, packed_order{how.order, how.pad, &table_}, pool, 1);
   }
@@ -177,7 +184,7 @@ class packed_columns {
   /// Where the next slot lies, row by row. \throws std::bad_alloc
   void place(std::uint32_t row, std::uint32_t offset, std::uint32_t count, std::uint32_t from,
              std::uint32_t whole) {
-    table_.places.push_back({row, offset, count, from, whole, false});
+    table_.add({row, offset, count, from, whole, false});
   }
 
   void put(std::size_t i, Item&& value) { fields_.put(i, std::move(value)); }
@@ -197,34 +204,14 @@ class packed_columns {
 
   void seal(std::size_t n) {
     fields_.seal(n);
-    std::size_t parts = 0;
-    table_.for_each_part([&](std::size_t, std::size_t, const pack_table::place*) { ++parts; });
+    parts_ = table_.parts();
     const std::size_t most = table_.max_rows * table_.length * sizeof(std::int32_t);
     segments_ = pool_->acquire(most, 2);
     positions_ = pool_->acquire(most, 3);
-    borders_ = pool_->acquire((parts + 1) * sizeof(std::int32_t), 4);
-    auto* const segment = reinterpret_cast<std::int32_t*>(segments_.data());
-    auto* const position = reinterpret_cast<std::int32_t*>(positions_.data());
-    auto* border = reinterpret_cast<std::int32_t*>(borders_.data());
-    *border = 0;
-    std::int32_t number = 0;
-    longest_ = 0;
-    std::size_t row = 0;
-    table_.for_each_part([&](std::size_t begin, std::size_t count, const pack_table::place* p) {
-      if (begin >= (row + 1) * table_.length) {
-        row = begin / table_.length;
-        number = 0;
-      }
-      const std::int32_t own = p == nullptr ? 0 : ++number;
-      std::fill(segment + begin, segment + begin + count, own);
-      if (p == nullptr)
-        std::fill(position + begin, position + begin + count, 0);
-      else
-        std::iota(position + begin, position + begin + count, 0);
-      *++border = static_cast<std::int32_t>(begin + count);
-      longest_ = std::max(longest_, static_cast<std::int64_t>(count));
-    });
-    parts_ = parts;
+    borders_ = pool_->acquire((parts_ + 1) * sizeof(std::int32_t), 4);
+    longest_ = table_.write(reinterpret_cast<std::int32_t*>(segments_.data()),
+                            reinterpret_cast<std::int32_t*>(positions_.data()),
+                            reinterpret_cast<std::int32_t*>(borders_.data()));
   }
   output finish(std::size_t n) {
     if (!segments_) seal(n);  // without a sample, and without a row

@@ -51,11 +51,11 @@ class slab {
   inline std::byte* data() const noexcept;
   inline std::size_t capacity() const noexcept;
   explicit operator bool() const noexcept { return block_ != nullptr; }
-  inline void reset() noexcept;
+  void reset() noexcept;
   /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
   /// Where the memory recycles its blocks the context is the memory's own, by which it can recognize the
   /// block.
-  inline memory_block detach() noexcept;
+  memory_block detach() noexcept;
 
  private:
   friend class slab_pool;
@@ -88,7 +88,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
 
   /// `user` is a small number for each user (a column of a batch), since each has as many blocks out.
   /// \throws std::bad_alloc
-  inline slab acquire(std::size_t bytes, std::size_t user = 0);
+  slab acquire(std::size_t bytes, std::size_t user = 0);
   /// No more are asked for: frees what is free, and from now on each block that comes back. A batch that
   /// outlives its loader keeps its own memory, and no more.
   void close() noexcept;
@@ -130,15 +130,15 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
 #endif
   }
   bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
-  inline void next_period(slab::block*& gone) noexcept;
-  inline void measure_window() noexcept;
-  inline slab::block* find(std::size_t bytes) noexcept;
-  inline slab::block* make(std::size_t bytes);
+  void next_period(slab::block*& gone) noexcept;
+  void measure_window() noexcept;
+  slab::block* find(std::size_t bytes) noexcept;
+  slab::block* make(std::size_t bytes);
   void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
-  inline void note_lent();
-  [[nodiscard]] inline std::shared_ptr<slab_pool> note_returned() noexcept;
-  inline void put(slab::block* b) noexcept;
-  inline void hand_over(const slab::block* b) noexcept;
+  void note_lent();
+  [[nodiscard]] std::shared_ptr<slab_pool> note_returned() noexcept;
+  void put(slab::block* b) noexcept;
+  void hand_over(const slab::block* b) noexcept;
   void remove(std::size_t i, slab::block*& gone) noexcept;
   static void free_all(slab::block* gone) noexcept;
 
@@ -169,116 +169,5 @@ struct slab::block {
 
 inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
 inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
-inline void slab::reset() noexcept {
-  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
-}
-inline memory_block slab::detach() noexcept {
-  block* const b = std::exchange(block_, nullptr);
-  if (b == nullptr) return {nullptr, nullptr, [](void*) {}};
-  if (!b->pool->recycles_) {
-    return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
-  }
-  const owned<block> mine(b);
-  mine->pool->hand_over(b);
-  return mine->memory;
-}
-
-inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
-  const int here = this_processor();
-  std::size_t best = free_.size();
-  bool fits = false;
-  for (std::size_t i = free_.size(); i-- > 0;) {
-    const std::size_t capacity = free_[i]->capacity;
-    if (capacity == bytes) {
-      if (!fits) best = i;
-      fits = true;
-      if (free_[i]->processor != here) continue;
-      best = i;
-      break;
-    }
-    if (!fits && capacity > bytes && capacity / 2 <= bytes &&
-        (best == free_.size() || capacity < free_[best]->capacity)) {
-      best = i;
-    }
-  }
-  if (best == free_.size()) return nullptr;
-  slab::block* const b = free_[best];
-  b->processor = here;
-  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
-  free_bytes_ -= b->capacity;
-  return b;
-}
-
-/// Under the mutex, for a block that the pool gives away.
-inline void slab_pool::note_lent() {
-  if (out_ == 0) self_ = shared_from_this();
-  ++out_;
-}
-/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
-/// last of all: the pool may go with it.
-inline std::shared_ptr<slab_pool> slab_pool::note_returned() noexcept {
-  return --out_ == 0 ? std::move(self_) : nullptr;
-}
-
-inline slab::block* slab_pool::make(std::size_t bytes) {
-  auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
-  made->memory = memory_->allocate(bytes);
-  const auto lock = detail::lock_briefly(mutex_);
-  note_lent();
-  ++allocations_;
-  bytes_ += bytes;
-  return made.release();
-}
-
-inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
-  if (bytes == 0) bytes = 1;
-  std::size_t wanted = 1;
-  slab::block* found = nullptr;
-  slab::block* gone = nullptr;
-  {
-    const auto lock = detail::lock_briefly(mutex_);
-    const bool first = note(bytes, user, gone);
-    if (!recycles_) {
-      if (first) wanted = cheap_blocks(bytes, ahead_, most_);
-      if (wanted == 1) found = find(bytes);
-      if (found != nullptr)
-        note_lent();
-      else
-        give_up_smaller(bytes, gone);
-    }
-  }
-  free_all(gone);
-  if (found != nullptr) return slab(found);
-  found = make(bytes);
-  found->processor = this_processor();
-  slab result(found);
-  try {
-    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
-  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
-  }
-  return result;
-}
-
-inline void slab_pool::put(slab::block* b) noexcept {
-  std::shared_ptr<slab_pool> last;
-  slab::block* gone = nullptr;
-  {
-    const auto lock = detail::lock_briefly(mutex_);
-    last = note_returned();
-    free_.push_back(b);  // there is room for one more than are kept
-    free_bytes_ += b->capacity;
-    if (recycles_ || closed_) remove(free_.size() - 1, gone);
-    while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
-  }
-  free_all(gone);
-}
-
-/// Where the memory recycles: it is the memory's alone again.
-inline void slab_pool::hand_over(const slab::block* b) noexcept {
-  std::shared_ptr<slab_pool> last;
-  const auto lock = detail::lock_briefly(mutex_);
-  last = note_returned();
-  bytes_ -= b->capacity;
-}
 
 }  // namespace wick::detail

@@ -3,4 +3,5 @@
 #pragma once
 
 #include <wick/batch/impl/epoch_fingerprint.ipp>
+#include <wick/batch/impl/pack.ipp>
 #include <wick/batch/impl/slab.ipp>

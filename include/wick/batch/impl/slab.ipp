@@ -117,4 +117,116 @@ slab_pool::~slab_pool() {
   }
 }
 
+void slab::reset() noexcept {
+  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
+}
+memory_block slab::detach() noexcept {
+  block* const b = std::exchange(block_, nullptr);
+  if (b == nullptr) return {nullptr, nullptr, [](void*) {}};
+  if (!b->pool->recycles_) {
+    return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
+  }
+  const owned<block> mine(b);
+  mine->pool->hand_over(b);
+  return mine->memory;
+}
+
+slab::block* slab_pool::find(std::size_t bytes) noexcept {
+  const int here = this_processor();
+  std::size_t best = free_.size();
+  bool fits = false;
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity == bytes) {
+      if (!fits) best = i;
+      fits = true;
+      if (free_[i]->processor != here) continue;
+      best = i;
+      break;
+    }
+    if (!fits && capacity > bytes && capacity / 2 <= bytes &&
+        (best == free_.size() || capacity < free_[best]->capacity)) {
+      best = i;
+    }
+  }
+  if (best == free_.size()) return nullptr;
+  slab::block* const b = free_[best];
+  b->processor = here;
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
+  free_bytes_ -= b->capacity;
+  return b;
+}
+
+/// Under the mutex, for a block that the pool gives away.
+void slab_pool::note_lent() {
+  if (out_ == 0) self_ = shared_from_this();
+  ++out_;
+}
+/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
+/// last of all: the pool may go with it.
+std::shared_ptr<slab_pool> slab_pool::note_returned() noexcept {
+  return --out_ == 0 ? std::move(self_) : nullptr;
+}
+
+slab::block* slab_pool::make(std::size_t bytes) {
+  auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
+  made->memory = memory_->allocate(bytes);
+  const auto lock = detail::lock_briefly(mutex_);
+  note_lent();
+  ++allocations_;
+  bytes_ += bytes;
+  return made.release();
+}
+
+slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
+  if (bytes == 0) bytes = 1;
+  std::size_t wanted = 1;
+  slab::block* found = nullptr;
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    const bool first = note(bytes, user, gone);
+    if (!recycles_) {
+      if (first) wanted = cheap_blocks(bytes, ahead_, most_);
+      if (wanted == 1) found = find(bytes);
+      if (found != nullptr)
+        note_lent();
+      else
+        give_up_smaller(bytes, gone);
+    }
+  }
+  free_all(gone);
+  if (found != nullptr) return slab(found);
+  found = make(bytes);
+  found->processor = this_processor();
+  slab result(found);
+  try {
+    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
+  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
+  }
+  return result;
+}
+
+void slab_pool::put(slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    last = note_returned();
+    free_.push_back(b);  // there is room for one more than are kept
+    free_bytes_ += b->capacity;
+    if (recycles_ || closed_) remove(free_.size() - 1, gone);
+    while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
+  }
+  free_all(gone);
+}
+
+/// Where the memory recycles: it is the memory's alone again.
+void slab_pool::hand_over(const slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
+  const auto lock = detail::lock_briefly(mutex_);
+  last = note_returned();
+  bytes_ -= b->capacity;
+}
+
 }  // namespace wick::detail

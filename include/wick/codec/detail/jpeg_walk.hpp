@@ -62,7 +62,7 @@ class jpeg_walk {
     return places_[0] == scan_.here();
   }
   /// All that are known now.
-  std::span<const jpeg_place> places() const noexcept { return places_; }
+  std::span<const jpeg_place> places() const noexcept { return {places_.data(), places_.size()}; }
 
   /// The next MCU, as jpeg_scan::next() has it. After anything but good there is no next one.
   outcome next(std::int16_t (*const* to)[64]) noexcept {

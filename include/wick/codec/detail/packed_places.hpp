@@ -24,7 +24,7 @@ class packed_places {
   void unpack(std::vector<jpeg_place>& to) const;
   std::size_t size() const noexcept { return size_; }
   std::size_t total() const noexcept { return total_; }
-  std::span<const std::uint8_t> bytes() const noexcept { return packed_; }
+  std::span<const std::uint8_t> bytes() const noexcept { return {packed_.data(), packed_.size()}; }
 
  private:
   void put(std::uint32_t number);

@@ -14,6 +14,10 @@
 
 namespace wick::inline v0_1 {
 
+void boxes::fill_visible() {
+  if (visible.empty()) visible.assign(size(), 1.0f);
+}
+
 namespace detail::boxing {
 
 inline void require_as_many(const char* what, std::size_t found, std::size_t boxes) {

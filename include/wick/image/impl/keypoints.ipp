@@ -10,6 +10,10 @@
 
 namespace wick::inline v0_1 {
 
+void keypoints::fill_visible() {
+  if (visible.empty()) visible.assign(size(), 1);
+}
+
 void detail::follow(keypoints& of, const geometry_step& step, frame in) {
   using kind = geometry_step::kind;
   of.fill_visible();

@@ -37,7 +37,7 @@ class file_extents {
   }
 
   /// What it is made of: 1 to 20 bytes an extent.
-  std::span<const std::uint8_t> code() const noexcept { return code_; }
+  std::span<const std::uint8_t> code() const noexcept { return {code_.data(), code_.size()}; }
   /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
   /// a file of `file_size` bytes.
   bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);

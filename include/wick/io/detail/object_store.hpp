@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +15,6 @@
 
 #include <wick/async/stop_token.hpp>
 #include <wick/async/task.hpp>
-#include <wick/base/detail/condition.hpp>
 #include <wick/ext/file_range.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/context.hpp>
@@ -157,42 +155,6 @@ task<void> read_remote(std::span<range_part> parts, context* c, std::uint64_t ma
 void read_remote_now(std::span<range_part> parts, std::uint64_t max_bytes, const stop_token& stop = {});
 /// Waits for them on the calling thread. \throws wick::error, wick::cancelled
 void wait_for_remote(std::span<remote_read> reads, const stop_token& stop = {});
-/// Waits for reads that are under way. When one fails, or the wait is interrupted, it calls off the others.
-class remote_wait {
- public:
-  /// For so many reads at most, so that add() needs no memory.
-  explicit remote_wait(std::size_t reads) { reads_.reserve(reads); }
-  /// `begin` begins it, or throws.
-  template <class Begin>
-  void add(remote_read& read, Begin&& begin) {
-    read.owner = this;
-    read.done = &remote_wait::done;
-    reads_.push_back(&read);
-    {
-      const std::lock_guard lock(mutex_);
-      ++left_;
-    }
-    try {
-      begin(read);
-    } catch (...) {
-      read.failed = std::current_exception();
-      done(read);
-    }
-  }
-  /// Until all are done. Gives the one that failed first, or null. \throws what check_interruption() throws,
-  /// and wick::cancelled when `stop` is requested
-  remote_read* wait(const stop_token& stop = {});
-
- private:
-  static void done(remote_read& read) noexcept;
-
-  std::vector<remote_read*> reads_;
-  std::mutex mutex_;
-  condition wake_;
-  std::size_t left_ = 0;
-  remote_read* failed_ = nullptr;
-};
-
 /// Bytes from `offset` on, as many as the object has, at most `size`. Waits. \throws wick::error
 std::size_t read_remote_up_to(const char* url, remote_object& object, std::byte* to, std::size_t size,
                               std::uint64_t offset);

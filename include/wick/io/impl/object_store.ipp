@@ -16,6 +16,7 @@
 #include <wick/async/executor.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
+#include <wick/io/detail/remote_wait.hpp>
 #include <wick/io/detail/source_file.hpp>
 #include <wick/io/read.hpp>
 

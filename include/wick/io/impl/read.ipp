@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -15,6 +16,12 @@
 #include <wick/io/read.hpp>
 
 namespace wick::inline v0_1::detail {
+
+void add_part(std::vector<range_part>& all, std::span<range_part> in_place, const file_range& where) {
+  if (all.empty())
+    all.assign(std::make_move_iterator(in_place.begin()), std::make_move_iterator(in_place.end()));
+  all.push_back({where});
+}
 
 std::uint64_t length_of(const file_range& where) {
   if (where.length != file_range::whole) return where.length;

@@ -8,6 +8,25 @@
 
 namespace wick::inline v0_1::detail {
 
+namespace {
+
+std::string text_of(cache_reader& in) {
+  std::string out(in.count(), '\0');
+  in.take(out.data(), out.size());
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const record_names> record_names::load(cache_reader& in) {
+  auto out = std::make_shared<record_names>();
+  out->key = text_of(in);
+  std::vector<std::string> wanted(in.count());
+  for (std::string& name : wanted) name = text_of(in);
+  if (!wanted.empty()) out->fields = make_owned<const record_fields>(wanted);
+  return out;
+}
+
 record_fields::record_fields(const std::vector<std::string>& wanted) {
   if (wanted.empty() || wanted.size() > max_fields) {
     throw error("wick: a record has 1 to 8 members, found " + std::to_string(wanted.size()));

@@ -11,10 +11,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include <wick/async/detail/activity_table.hpp>
+#include <wick/base/detail/owned.hpp>
 #include <wick/failures/detail/failed_sample.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -62,8 +62,8 @@ struct alignas(64) batch_job {
   pipeline_run* of = nullptr;               // by which it is made
   std::size_t bytes = sizeof(batch_job);    // with what the pipeline adds
   std::atomic<bool> cancelled{false};
-  std::unique_ptr<activity_table> under_way;  // what suspends: samples by slot, after them the batch itself
-  std::mutex mutex;                           // of what follows, until all samples have ended
+  owned<activity_table> under_way;  // what suspends: samples by slot, after them the batch itself
+  std::mutex mutex;                 // of what follows, until all samples have ended
   std::vector<failure> failures;
   std::vector<std::uint32_t> last_failures;  // by slot: in `failures`; empty as long as nothing has failed
   std::atomic<bool> others_failed{false};    // some of `failures` are of samples that were to go into others
@@ -97,39 +97,11 @@ struct alignas(64) batch_job {
 
   /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
   /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
-  void note(failure f) noexcept {
-    std::lock_guard lock(mutex);
-    const bool skipped = f.action == error_action::skip;
-    try {
-      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
-      if (f.slot != failure::whole_batch && last_failures.size() < count)
-        last_failures.resize(static_cast<std::size_t>(count), failure::none);
-      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
-    } catch (...) {
-      state = batch_state::lost;
-      f.action = error_action::fail;
-      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
-      return;
-    }
-    if (f.action == error_action::fail) state = batch_state::lost;
-    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
-    failures.push_back(std::move(f));
-    link(static_cast<std::uint32_t>(failures.size() - 1));
-  }
+  void note(failure f) noexcept;
   /// There was no memory to do what is to be done about a failure: its batch fails.
-  void lose(failure f) noexcept {
-    f.action = error_action::fail;
-    note(std::move(f));
-  }
+  void lose(failure f) noexcept;
   /// A stage after batch() failed, or what the loader does there.
-  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
-    failure f;
-    f.slot = failure::whole_batch;
-    f.stage = stage;
-    f.cause = std::move(cause);
-    f.position = first;
-    note(std::move(f));
-  }
+  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept;
   /// Of the failures of a slot, the next.
   std::uint32_t next_number(std::uint64_t slot) const noexcept {
     const failure* const last = last_failure(slot);
@@ -142,31 +114,12 @@ struct alignas(64) batch_job {
   const failure* failure_before(const failure& f) const noexcept { return failure_at(f.before); }
   /// Whether this sample of the source was to go into the one at `position`, has failed, and must not be
   /// drawn there again. For the making of that one.
-  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
-    if (!others_failed.load(std::memory_order_relaxed)) return false;
-    std::lock_guard lock(mutex);
-    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
-      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
-    });
-  }
+  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept;
   /// Of the batch that was here before.
-  void forget() noexcept {
-    failures.clear();
-    gaps.clear();
-    last_failures.clear();
-    unlisted.reset();
-    others_failed.store(false, std::memory_order_relaxed);
-    state = batch_state::making;
-    cancelled.store(false, std::memory_order_relaxed);
-    print.store(0, std::memory_order_relaxed);
-  }
+  void forget() noexcept;
 
  private:
-  void link(std::uint32_t i) noexcept {
-    failure& f = failures[i];
-    if (f.slot < last_failures.size())
-      f.before = std::exchange(last_failures[static_cast<std::size_t>(f.slot)], i);
-  }
+  void link(std::uint32_t i) noexcept;
   const failure* failure_at(std::uint32_t i) const noexcept {
     return i == failure::none ? nullptr : &failures[i];
   }

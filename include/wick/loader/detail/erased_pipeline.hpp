@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <wick/async/task.hpp>
@@ -175,6 +176,13 @@ class erased_pipeline {
   virtual void drop(batch_job& j) const noexcept = 0;
 
  protected:
+  // Compiled once, and not with each pipeline.
+  static void add_name(std::vector<std::string>& to, std::string_view name);
+  /// Unless it is empty.
+  static void add_note(std::vector<std::string>& to, std::string note);
+  static void add_stage(std::vector<stage_identity>& to, std::string_view stage, std::uint64_t parameters,
+                        bool has_refresh);
+
   pipeline_facts facts_;
 };
 

@@ -138,7 +138,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       if constexpr (traits_of<decltype(s)>.has_attach) s.attach(on_);
     });
     if constexpr (plan_type::editable)
-      mix_ = std::make_unique<typed_mix<std::decay_t<decltype(stage<0>())>>>(stage<0>());
+      mix_.reset(new typed_mix<std::decay_t<decltype(stage<0>())>>(stage<0>()));
     refresh();
     set_facts();
   }
@@ -165,7 +165,7 @@ class typed_pipeline<pipeline<Source, S...>> final
 
   std::vector<std::string> stage_names() const override {
     std::vector<std::string> out;
-    for_each_stage([&](const auto& s) { out.emplace_back(stage_name(s)); });
+    for_each_stage([&](const auto& s) { erased_pipeline::add_name(out, stage_name(s)); });
     return out;
   }
   std::string stage_written(std::size_t stage) const override {
@@ -179,21 +179,18 @@ class typed_pipeline<pipeline<Source, S...>> final
   std::vector<stage_identity> identity() const override {
     std::vector<stage_identity> out;
     for_each_stage([&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0, traits_of<decltype(s)>.has_refresh};
-      if constexpr (traits_of<decltype(s)>.has_fingerprint) one.parameters = s.fingerprint();
-      out.push_back(std::move(one));
+      std::uint64_t parameters = 0;
+      if constexpr (traits_of<decltype(s)>.has_fingerprint) parameters = s.fingerprint();
+      erased_pipeline::add_stage(out, stage_name(s), parameters, traits_of<decltype(s)>.has_refresh);
     });
     return out;
   }
   std::vector<std::string> notes() const override {
     std::vector<std::string> out;
-    const auto add = [&](std::string text) {
-      if (!text.empty()) out.push_back(std::move(text));
-    };
     for_each_stage([&](const auto& s) {
-      if constexpr (traits_of<decltype(s)>.has_note) add(s.note());
+      if constexpr (traits_of<decltype(s)>.has_note) erased_pipeline::add_note(out, s.note());
     });
-    add(note_of(source_));
+    erased_pipeline::add_note(out, note_of(source_));
     return out;
   }
   /// What a batch stage asks for (pin does), else what the loader was given.
@@ -543,7 +540,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   std::tuple<S...> stages_;
   executor& on_;
   const std::shared_ptr<slab_memory> memory_;
-  std::unique_ptr<erased_mix> mix_;  // of the first stage
+  owned<erased_mix> mix_;  // of the first stage
 };
 
 }  // namespace wick::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <wick/loader/impl/batch_completion.ipp>
+#include <wick/loader/impl/batch_job.ipp>
 #include <wick/loader/impl/delivery.ipp>
 #include <wick/loader/impl/epoch_plans.ipp>
 #include <wick/loader/impl/loader_base.ipp>

@@ -11,7 +11,6 @@
 #include <wick/failures/detail/failed_sample.hpp>
 #include <wick/failures/on_error.hpp>
 #include <wick/loader/detail/loader_core.hpp>
-#include <wick/loader/detail/loader_of.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/profile/detail/trace_file.hpp>
@@ -72,6 +71,7 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
   if (by) plans_.go_by(std::move(by));
   if (!progress_.resumes(e)) records_.account.begin(e);
   progress_.begin(e, plan());
+  shell_.ready_ = false;
   if (outruns) shell_.pass_.fetch_add(1, std::memory_order_relaxed);  // ranges of the epoch before
   const std::uint64_t number = progress_.number(plan());
   records_.drops.begin(number == 0 && !progress_.group.resumes());
@@ -199,6 +199,7 @@ bool loader_core::deliver(batch_job& j) {
 }
 
 bool loader_core::next_in_group() {
+  shell_.ready_ = false;
   const std::optional<std::size_t> found =
       progress_.group.next(plan(), records_, [this](std::size_t slot) { return shell_.has(slot); });
   shell_.ready_ = progress_.group.under_way();

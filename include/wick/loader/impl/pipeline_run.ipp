@@ -1,5 +1,6 @@
 /// \file
-/// The bodies of what loader/detail/pipeline_run.hpp declares. Included in exactly one file of a program.
+/// The bodies of what loader/detail/pipeline_run.hpp and loader/detail/erased_pipeline.hpp declare. Included
+/// in exactly one file of a program.
 #pragma once
 
 #include <string_view>
@@ -13,6 +14,17 @@
 #include <wick/pipeline/error.hpp>
 
 namespace wick::inline v0_1::detail {
+
+void erased_pipeline::add_name(std::vector<std::string>& to, std::string_view name) { to.emplace_back(name); }
+
+void erased_pipeline::add_note(std::vector<std::string>& to, std::string note) {
+  if (!note.empty()) to.push_back(std::move(note));
+}
+
+void erased_pipeline::add_stage(std::vector<stage_identity>& to, std::string_view stage,
+                                std::uint64_t parameters, bool has_refresh) {
+  to.push_back({std::string(stage), parameters, has_refresh});
+}
 
 namespace {
 

@@ -65,7 +65,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
              [&] {
                owned<batch_job> j = of.pipeline->make_batch();
                j->of = &run_;
-               if (suspends_ || run_.facts.batches_suspend) j->under_way = std::make_unique<activity_table>();
+               if (suspends_ || run_.facts.batches_suspend) j->under_way = make_owned<activity_table>();
                return j;
              }),
       runner_(run_, *this),

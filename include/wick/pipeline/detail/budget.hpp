@@ -102,8 +102,7 @@ class byte_budget {
  public:
   using clock = timer::clock;
 
-  explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept
-      : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
+  explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept;
   byte_budget(const byte_budget&) = delete;
   byte_budget& operator=(const byte_budget&) = delete;
   ~byte_budget();
@@ -115,20 +114,9 @@ class byte_budget {
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
   /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes a waiting request.
-  byte_charge try_acquire(std::size_t bytes) noexcept {
-    std::lock_guard lock(mutex_);
-    if (!waiting_.empty() || !(fits(bytes) || all_wait())) return {};
-    take(bytes);
-    return {this, bytes};
-  }
+  byte_charge try_acquire(std::size_t bytes) noexcept;
   /// The same into an account.
-  bool try_acquire(byte_account& into, std::size_t bytes) noexcept {
-    std::lock_guard lock(mutex_);
-    if (!waiting_.empty() || !(fits(bytes) || all_wait())) return false;
-    take(bytes);
-    credit(into, bytes);
-    return true;
-  }
+  bool try_acquire(byte_account& into, std::size_t bytes) noexcept;
 
   class waiter : protected job {
    public:
@@ -230,10 +218,7 @@ class byte_budget {
     if (to.waiting_ != 0) idle_ += bytes;
   }
   /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
-  void serve(job**& end) noexcept {
-    std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
-    serve_last(end);
-  }
+  void serve(job**& end) noexcept;
   /// Serves one beyond the limit.
   void let_through(job**& end) noexcept;
   void serve_last(job**& end) noexcept;
@@ -247,18 +232,7 @@ class byte_budget {
   /// Whether `w` has to wait.
   bool wait(waiter* w);
 
-  void release(std::size_t bytes, byte_account* from = nullptr) noexcept {
-    job* granted = nullptr;
-    job** end = &granted;
-    {
-      std::lock_guard lock(mutex_);
-      if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
-      used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
-      given_back_ = true;
-      serve_all_that_fit(end);
-    }
-    post_all(granted);
-  }
+  void release(std::size_t bytes, byte_account* from = nullptr) noexcept;
 
   /// On the timers' thread, now and then as long as a coroutine waits.
   void look(bool on_time) noexcept;

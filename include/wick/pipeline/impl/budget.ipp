@@ -6,6 +6,42 @@
 
 namespace wick::inline v0_1::detail {
 
+byte_budget::byte_budget(std::size_t limit, clock::duration patience) noexcept
+    : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
+
+byte_charge byte_budget::try_acquire(std::size_t bytes) noexcept {
+  std::lock_guard lock(mutex_);
+  if (!waiting_.empty() || !(fits(bytes) || all_wait())) return {};
+  take(bytes);
+  return {this, bytes};
+}
+
+bool byte_budget::try_acquire(byte_account& into, std::size_t bytes) noexcept {
+  std::lock_guard lock(mutex_);
+  if (!waiting_.empty() || !(fits(bytes) || all_wait())) return false;
+  take(bytes);
+  credit(into, bytes);
+  return true;
+}
+
+void byte_budget::serve(job**& end) noexcept {
+  std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
+  serve_last(end);
+}
+
+void byte_budget::release(std::size_t bytes, byte_account* from) noexcept {
+  job* granted = nullptr;
+  job** end = &granted;
+  {
+    std::lock_guard lock(mutex_);
+    if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
+    used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+    given_back_ = true;
+    serve_all_that_fit(end);
+  }
+  post_all(granted);
+}
+
 void byte_budget::let_through(job**& end) noexcept {
   auto chosen = waiting_.end();
   for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {

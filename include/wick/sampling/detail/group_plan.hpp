@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -104,103 +103,62 @@ std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std
   }
 }
 
-/// What `positions` positions are long. \throws wick::error
-/// \param look_up  called with (first, count, out): the indexes of positions
-template <class Path, class LookUp>
-std::vector<lengthy> lengths_of(const Path& path, const char* stage, const LookUp& look_up,
-                                std::uint64_t positions, const std::vector<std::uint32_t>& given) {
-  const auto& source = path.source();
-  const std::string said = std::string(stage) + ": ";
-  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-  if (positions > most || source.size() > most) {
-    throw error(said + "an epoch has " + std::to_string(positions) +
-                " samples, and lengths are planned for at most " + std::to_string(most) +
-                "; leave repeat() and mix_until::forever out, or take a part");
-  }
-  if (!given.empty() && given.size() != source.size()) {
-    throw error(said + std::to_string(given.size()) + " lengths for a source of " +
-                std::to_string(source.size()) + " samples; each needs one");
-  }
-  std::vector<lengthy> out(static_cast<std::size_t>(positions));
-  constexpr std::uint64_t block = 256;
-  std::uint64_t indexes[block];
-  for (std::uint64_t p = 0; p < positions; ++p) {
-    if (p % block == 0) look_up(p, std::min(block, positions - p), indexes);
-    const std::uint64_t index = indexes[p % block];
-    std::uint64_t length = 0;
-    if (!given.empty()) {
-      length = given[static_cast<std::size_t>(index)];
-    } else if constexpr (says_length<std::remove_cvref_t<decltype(source)>>) {
-      length = static_cast<std::uint64_t>(source.length(index));
-    } else {
-      throw error(said +
-                  "this source does not say how long its samples are, by `length(i)`; give them: {.lengths = "
-                  "measure_lengths(source | stages)}");
-    }
-    if (length > most)
-      throw error(key_of(source, index) + ": " + said + std::to_string(length) + " is no length");
-    const auto l = static_cast<std::uint32_t>(length);
-    out[static_cast<std::size_t>(p)] = {static_cast<std::uint32_t>(index), l, 0, l};
+/// The samples of a pipeline at the positions of an epoch, as far as planning their batches by length asks.
+struct lengths_source {
+  const std::vector<std::uint32_t>& given;  ///< by index; none when the source says them
+  std::uint64_t size;
+  const void* of;
+  /// Null where the source doesn't say.
+  std::uint64_t (*length)(const void* of, std::uint64_t index);
+  std::string (*key)(const void* of, std::uint64_t index);
+};
+/// The indexes of `count` positions from `first` on.
+struct positions_look_up {
+  void* of;
+  void (*look_up)(void* of, std::uint64_t first, std::uint64_t count, std::uint64_t* out);
+};
+/// What pack() says of its rows.
+struct row_rules {
+  std::uint32_t length;
+  bool splits, truncates;
+  bool in_order;  ///< pieces of a sample follow one another; otherwise, remainders come last
+};
+
+/// \throws wick::error for samples without a length, and for those that don't fit
+grouping plan_rows(const lengths_source& samples, const positions_look_up& order, std::uint64_t positions,
+                   std::uint64_t most, const row_rules& rules);
+grouping plan_buckets(const lengths_source& samples, const positions_look_up& order, std::uint64_t positions,
+                      std::uint64_t most, std::uint64_t tokens, std::uint64_t multiple);
+
+template <class Source>
+lengths_source lengths_of(const Source& source, const std::vector<std::uint32_t>& given) {
+  lengths_source out{given, static_cast<std::uint64_t>(source.size()), &source, nullptr, [](const void* of, std::uint64_t index) {
+                       return key_of(*static_cast<const Source*>(of), index);
+                     }};
+  if constexpr (says_length<Source>) {
+    out.length = [](const void* of, std::uint64_t index) {
+      return static_cast<std::uint64_t>(static_cast<const Source*>(of)->length(index));
+    };
   }
   return out;
 }
 
-/// The samples as the batching stage wants them in its rows. \throws wick::error
-/// \param in_order  the pieces of a sample follow one another; else the remainders come last
-template <class Path, class Stage>
-std::vector<lengthy> cut_to_rows(const Path& path, const Stage& pack, const std::vector<lengthy>& samples,
-                                 bool in_order) {
-  const std::uint32_t row = pack.row_length();
-  std::uint64_t all = 0;
-  for (const lengthy& l : samples) all += pack.splits() ? (l.length + std::uint64_t{row} - 1) / row : 1;
-  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-  if (all > most) {
-    throw error("pack: " + std::to_string(samples.size()) + " samples split into rows of " +
-                std::to_string(row) + " are " + std::to_string(all) + " pieces, and at most " +
-                std::to_string(most) + " are planned for; make rows longer, or take a part");
-  }
-  std::vector<lengthy> out, remainders;
-  out.reserve(static_cast<std::size_t>(all));
-  for (const lengthy& l : samples) {
-    out.push_back(l);
-    if (l.length <= row) continue;
-    out.back().length = row;
-    if (pack.truncates()) continue;
-    if (!pack.splits()) {
-      throw error(key_of(path.source(), l.index) + ": pack: it is " + std::to_string(l.length) +
-                  " long, and a row " + std::to_string(row) +
-                  "; make rows longer, or say {.too_long = wick::too_long::split} or truncate");
-    }
-    for (std::uint32_t from = row; from < l.whole; from += std::min(row, l.whole - from)) {
-      (in_order ? out : remainders).push_back({l.index, std::min(row, l.whole - from), from, l.whole});
-    }
-  }
-  out.insert(out.end(), remainders.begin(), remainders.end());
-  return out;
-}
-
-/// \throws wick::error
+/// \param look_up  called with (first, count, out): the indexes of positions \throws wick::error
 template <class Path, class LookUp>
 grouping make_grouping(const Path& path, const LookUp& look_up, std::uint64_t positions, std::uint64_t most) {
   using types = typename Path::types;
+  const positions_look_up order{const_cast<LookUp*>(&look_up),
+                                [](void* of, std::uint64_t first, std::uint64_t count, std::uint64_t* out) {
+                                  (*static_cast<const LookUp*>(of))(first, count, out);
+                                }};
   if constexpr (finds_pack<types>()) {
-    constexpr bool in_order = packs_each_epoch<types>;
     const auto& pack = path.template stage<types::batching>();
-    std::vector<lengthy> samples =
-        cut_to_rows(path, pack, lengths_of(path, "pack", look_up, positions, pack.lengths()), in_order);
-    if constexpr (in_order) return grouping::rows_in_order(std::move(samples), pack.row_length(), most);
-    grouping::sort(samples);
-    return grouping::rows(std::move(samples), pack.row_length());
+    return plan_rows(lengths_of(path.source(), pack.lengths()), order, positions, most,
+                     {pack.row_length(), pack.splits(), pack.truncates(), packs_each_epoch<types>});
   } else {
     const bucket_stage& bucket = path.template stage<find_bucket<types>()>();
-    std::vector<lengthy> samples = lengths_of(path, "bucket", look_up, positions, bucket.lengths());
-    grouping::sort(samples);
-    if (bucket.tokens() != 0 && !samples.empty() && samples.front().length > bucket.tokens()) {
-      throw error(key_of(path.source(), samples.front().index) + ": bucket: it is " +
-                  std::to_string(samples.front().length) + " long, and a batch takes " +
-                  std::to_string(bucket.tokens()) + "; make .tokens more, or cut such samples");
-    }
-    return grouping::buckets(std::move(samples), most, bucket.tokens(), bucket.multiple());
+    return plan_buckets(lengths_of(path.source(), bucket.lengths()), order, positions, most, bucket.tokens(),
+                        bucket.multiple());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <wick/sampling/impl/bucket.ipp>
 #include <wick/sampling/impl/class_weights.ipp>
 #include <wick/sampling/impl/grid_rounds.ipp>
+#include <wick/sampling/impl/group_plan.ipp>
 #include <wick/sampling/impl/grouping.ipp>
 #include <wick/sampling/impl/mix.ipp>
 #include <wick/sampling/impl/order.ipp>

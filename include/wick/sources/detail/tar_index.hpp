@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/base/detail/owned.hpp>
 #include <wick/ext/file_stamp.hpp>
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/object_store.hpp>
@@ -97,7 +98,7 @@ class tar_index {
   void keep(const std::string& at, const std::string& all);
   void note_that(std::string what);
   remote_object* object_of(std::size_t shard) const noexcept {
-    return objects_ == nullptr || objects_[shard].store == nullptr ? nullptr : &objects_[shard];
+    return !objects_ || objects_[shard].store == nullptr ? nullptr : &objects_[shard];
   }
   /// All members, of a tar_scan or a kept_tar_reader.
   template <class Members, class Seen>
@@ -124,7 +125,7 @@ class tar_index {
   std::vector<std::string> paths_;
   std::vector<std::string> shards_;  // the same, for messages
   std::shared_ptr<object_store> store_;
-  std::unique_ptr<remote_object[]> objects_;
+  owned<remote_object[]> objects_;
   std::vector<std::string> fetched_;  // until they are added
   std::vector<file_stamp> stamps_;
   std::vector<std::string> keys_;  // a shard's keys, NUL after each

@@ -37,14 +37,16 @@ void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::obj
   data->shared_prefix = shared_prefix(*data);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!detail::is_url(paths[i])) continue;
-    if (data->objects == nullptr) data->objects = std::make_unique<remote_object[]>(paths.size());
+    if (!data->objects) data->objects = detail::owned<remote_object[]>(paths.size());
     data->objects[i].store = store.get();
   }
   data->store = std::move(store);
   data_ = std::move(data);
 }
 
-void files::keep(const remote_list& objects) {
+files::files(const std::vector<std::string>& paths) { keep(paths); }
+files::files(std::initializer_list<std::string> paths) { keep(paths); }
+files::files(const remote_list& objects) {
   std::vector<std::string> urls;
   urls.reserve(objects.names.size());
   for (const detail::remote_name& n : objects.names) urls.push_back(n.url);
@@ -59,7 +61,7 @@ void files::keep(const remote_list& objects) {
 void files::find(const std::string& pattern) {
   if (detail::is_url(pattern)) {
     std::shared_ptr<detail::object_store> store = detail::store_of(pattern, "files");
-    keep({store, store->names(pattern)});
+    *this = files(remote_list{store, store->names(pattern)});
     return;
   }
   const std::vector<std::string> found = detail::expand_pattern(pattern, "files");

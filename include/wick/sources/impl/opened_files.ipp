@@ -10,6 +10,7 @@
 #include <wick/async/detail/interruption.hpp>
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/kept_file.hpp>
+#include <wick/io/detail/remote_wait.hpp>
 #include <wick/io/read.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sources/detail/opened_files.hpp>

@@ -15,7 +15,9 @@
 
 namespace wick::inline v0_1 {
 
-void shard_list::add_all(std::span<const std::string> patterns) {
+shard_list::shard_list(std::initializer_list<std::string> patterns) { add_all(patterns); }
+
+void shard_list::add_all(const std::vector<std::string>& patterns) {
   for (const std::string& p : patterns) add(p);
   if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
 }

@@ -99,7 +99,7 @@ void tar_index::add_shard(std::size_t shard) {
 
 void tar_index::fetch_remote() {
   constexpr std::size_t most_threads = 16;
-  objects_ = std::make_unique<remote_object[]>(paths_.size());
+  objects_ = owned<remote_object[]>(paths_.size());
   fetched_.resize(paths_.size());
   std::size_t remote = 0;
   for (std::size_t s = 0; s < paths_.size(); ++s) {

@@ -17,6 +17,7 @@
 
 #include <wick/base/detail/signal_mask.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
+#include <wick/io/detail/remote_wait.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/http_client.hpp>
 #include <wick/stores/impl/http_request.ipp>

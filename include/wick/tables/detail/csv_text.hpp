@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +21,7 @@ class csv_text {
   /// \throws wick::error
   csv_text(const std::string& path, char separator, bool header);
 
-  std::uint64_t rows() const noexcept { return picked_ ? picked_->size() : begins_.size() - 1; }
+  std::uint64_t rows() const noexcept { return is_picked_ ? picked_.size() : begins_.size() - 1; }
   /// The fields of the first row in the file.
   const std::vector<std::string>& first() const noexcept { return first_; }
   /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
@@ -52,17 +51,14 @@ class csv_text {
     return line_at(static_cast<std::size_t>(begins_[in_file(row)]));
   }
   /// Leaves only these of rows().
-  void pick(std::vector<std::uint64_t> rows) {
-    for (std::uint64_t& row : rows) row = in_file(row);
-    picked_ = std::move(rows);
-  }
+  void pick(std::vector<std::uint64_t> rows);
 
  private:
   class row_finder;
 
   void read(const std::string& path);
   std::size_t in_file(std::uint64_t row) const noexcept {
-    return static_cast<std::size_t>(picked_ ? (*picked_)[static_cast<std::size_t>(row)] : row);
+    return static_cast<std::size_t>(is_picked_ ? picked_[static_cast<std::size_t>(row)] : row);
   }
   std::uint64_t line_at(std::size_t begin) const noexcept;
   std::string_view row(std::uint64_t r) const noexcept { return row_in_file(in_file(r)); }
@@ -75,8 +71,9 @@ class csv_text {
   std::shared_ptr<const bytes> file_;
   std::string_view text_;
   char separator_;
-  std::vector<std::uint64_t> begins_;                 // of each row of the file, and the end
-  std::optional<std::vector<std::uint64_t>> picked_;  // of these rows; without it, all
+  std::vector<std::uint64_t> begins_;  // of each row of the file, and the end
+  bool is_picked_ = false;             // rows() are the picked ones
+  std::vector<std::uint64_t> picked_;
   std::vector<std::string> first_;
 };
 

@@ -243,6 +243,12 @@ csv_text::csv_text(const std::string& path, char separator, bool header) : separ
   if (begins_.capacity() > begins_.size() / 2 * 3) begins_.shrink_to_fit();
 }
 
+void csv_text::pick(std::vector<std::uint64_t> rows) {
+  for (std::uint64_t& row : rows) row = in_file(row);
+  picked_ = std::move(rows);
+  is_picked_ = true;
+}
+
 std::string_view csv_text::row_in_file(std::size_t r) const noexcept {
   const auto begin = static_cast<std::size_t>(begins_[r]), end = static_cast<std::size_t>(begins_[r + 1]);
   std::string_view out(text_.data() + begin, end - begin);

@@ -25,18 +25,24 @@ std::uint64_t token_writer::finish() {
   return count_;
 }
 
+namespace {
+
+std::string misfit_of(std::int64_t id, std::size_t size) {
+  const std::string wider = std::in_range<std::uint32_t>(id)  ? "uint32_t"
+                            : std::in_range<std::int32_t>(id) ? "int32_t"
+                                                              : "int64_t";
+  return std::to_string(id) + " doesn't fit into a token of " + std::to_string(size) +
+         " bytes; write write_tokens<std::" + wider + ">(…), and read it with tokens<std::" + wider + ">(…)";
+}
+
+}  // namespace
+
 void token_writer::refuse(std::int64_t id, std::size_t size) const {
-  throw source_error(path_, "write_tokens",
-                     "token " + std::to_string(id) + " does not fit into " + std::to_string(size) +
-                         " bytes of this type; write write_tokens<std::uint32_t>(…), and read it with "
-                         "tokens<std::uint32_t>(…)");
+  throw source_error(path_, "write_tokens", "token " + misfit_of(id, size));
 }
 
 void token_writer::refuse_end(std::int64_t id, std::size_t size) {
-  throw error("write_tokens: .end_of_text is " + std::to_string(id) + ", which does not fit into " +
-              std::to_string(size) +
-              " bytes of this type; write write_tokens<std::uint32_t>(…), and read it with "
-              "tokens<std::uint32_t>(…)");
+  throw error("write_tokens: .end_of_text = " + misfit_of(id, size));
 }
 
 }  // namespace wick::detail

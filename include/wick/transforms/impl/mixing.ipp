@@ -181,40 +181,38 @@ std::uint64_t mosaic_stage::fingerprint() const noexcept {
   const std::uint64_t all = fingerprint_hash::of(size_, options_.fill);
   return options_.mask_fill == 0 ? all : fingerprint_hash::of(all, options_.mask_fill);
 }
-std::vector<mosaic_tile> mosaic_stage::arrange(const std::vector<frame>& sizes, random_stream& random) const {
-  std::vector<mosaic_tile> out;
+void mosaic_stage::arrange(mosaic_plan& plan, random_stream& random) const {
+  const std::array<frame, 4>& sizes = plan.sizes;
   const int side = 2 * size_;
-  if (sizes.size() == 1) {
+  if (plan.count == 1) {
     const int width = std::min(sizes[0].width, side), height = std::min(sizes[0].height, side);
-    out.push_back({{(sizes[0].width - width) / 2, (sizes[0].height - height) / 2, width, height},
-                   (side - width) / 2,
-                   (side - height) / 2});
-    return out;
+    plan.where[0] = {{(sizes[0].width - width) / 2, (sizes[0].height - height) / 2, width, height},
+                     (side - width) / 2,
+                     (side - height) / 2};
+    return;
   }
   const auto draw = [&] { return static_cast<int>(random.uniform(0.5 * size_, 1.5 * size_)); };
   const int x = draw(), y = draw();
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    out.push_back(tile_at(static_cast<int>(i), x, y, sizes[i], side));
-  return out;
+  for (std::size_t i = 0; i < plan.count; ++i)
+    plan.where[i] = tile_at(static_cast<int>(i), x, y, sizes[i], side);
 }
-void mosaic_stage::join_pictures(const std::vector<image*>& from,
-                                 const std::vector<mosaic_tile>& where) const {
+void mosaic_stage::join_pictures(image* const* from, const mosaic_plan& plan) const {
   image canvas(2 * size_, 2 * size_, from[0]->channels());
   std::memset(canvas.data(), options_.fill, canvas.pixels().size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
+  for (std::size_t i = 0; i < plan.count; ++i) {
     if (from[i]->channels() != canvas.channels()) {
       throw error("pictures of " + std::to_string(canvas.channels()) + " and of " +
                   std::to_string(from[i]->channels()) +
                   " channels are to be put together; have decode() make them of one number");
     }
-    place_tile(canvas, *from[i], where[i]);
+    place_tile(canvas, *from[i], plan.where[i]);
   }
   *from[0] = std::move(canvas);
 }
-void mosaic_stage::join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const {
+void mosaic_stage::join_masks(mask* const* from, const mosaic_plan& plan) const {
   image canvas(2 * size_, 2 * size_, 1);
   std::memset(canvas.data(), options_.mask_fill, canvas.pixels().size());
-  for (std::size_t i = 0; i < from.size(); ++i) place_tile(canvas, from[i]->pixels(), where[i]);
+  for (std::size_t i = 0; i < plan.count; ++i) place_tile(canvas, from[i]->pixels(), plan.where[i]);
   *from[0] = mask(lazy_image(std::move(canvas), pixel_numbers{from[0]->type(), false, true}));
 }
 
