@@ -90,7 +90,8 @@ TEST_CASE("where it fails the old file is as it was, and nothing else is left th
     return wick::write_tokens(wick::from(wick::in_memory(of)), path.string());
   };
   CHECK(contains(message_of([&] { return write(lists); }),
-                 "t.bin: write_tokens: token 70000 doesn't fit into a token of 2 bytes; write write_tokens<std::uint32_t>"));
+                 "t.bin: write_tokens: token 70000 doesn't fit into a token of 2 bytes; write "
+                 "write_tokens<std::uint32_t>"));
   all_as_before();
   CHECK(contains(message_of([&] { return write(negative); }), "token -1"));
   std::atomic<int> tokenized{0};
@@ -99,7 +100,8 @@ TEST_CASE("where it fails the old file is as it was, and nothing else is left th
     return l;
   };
   CHECK(contains(message_of([&] { return wick::write_tokens(counted, path.string(), {.end_of_text = -1}); }),
-                 "write_tokens: .end_of_text = -1 doesn't fit into a token of 2 bytes; write write_tokens<std::int32_t>"));
+                 "write_tokens: .end_of_text = -1 doesn't fit into a token of 2 bytes; write "
+                 "write_tokens<std::int32_t>"));
   CHECK(tokenized == 0);
   CHECK(contains(message_of([&] { return write(none); }), "no token"));
   all_as_before();

@@ -1,5 +1,5 @@
 /// \file
-/// What a piece of work that may suspend is waiting for, since when, and how long it has waited for what.
+/// What suspended work is waiting for, since when, and how long it has spent on each kind of wait.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What is waited for. `nothing`: it runs, or waits for what is not wick's.
+/// The kinds of waits. `nothing`: it runs, or waits for something outside wick.
 enum class wait_for : std::uint8_t {
   nothing,
   io_thread,
@@ -23,29 +23,29 @@ enum class wait_for : std::uint8_t {
   time,
   lock,
   worker,
-  server,  ///< which no thread waits for
-  sample   ///< another one, which reads what this one needs
+  server,  ///< a reply that no thread blocks on
+  sample   ///< another sample, which reads what this one needs
 };
 inline constexpr std::size_t wait_kinds = 9;
 
-/// In place of a stage's number: it is not known, or the source is asked.
+/// Instead of a stage's number: the stage isn't known, or the source is being asked.
 inline constexpr std::uint32_t in_no_stage = ~std::uint32_t{0}, in_source = in_no_stage - 1;
 
-/// One per sample, as a rule. Awaiters of wick note here what they wait for; they find theirs at the thread
-/// that suspends. It lives as long as something holds it: the work, or a wait in which the user's code
-/// continues after the work has ended. Any thread reads. Writes come one after the other, unless the work
-/// waits for several things at once; then the last one counts.
+/// Usually one per sample. wick's awaiters record here what they wait for; they find the activity through the
+/// suspending thread. It lives as long as something holds it: the work itself, or a wait during which the
+/// user's code continues after the work has ended. Any thread may read. Writes come one after another, unless
+/// the work waits for several things at once; then the last one counts.
 class activity : public pooled_frame {
  public:
   activity() noexcept = default;
   activity(const activity&) = delete;
   activity& operator=(const activity&) = delete;
 
-  /// The calling thread's activity; null where none is recorded. Not to be kept over a suspension.
+  /// The calling thread's activity, or null if it has none. Don't keep it across a suspension.
   static activity* current() noexcept { return this_thread_resumption().of.load(std::memory_order_relaxed); }
-  /// From now on the calling thread runs this one.
+  /// The calling thread runs this activity from now on.
   void enter() noexcept { this_thread_resumption().of.store(this, std::memory_order_relaxed); }
-  /// The calling thread no longer runs this one.
+  /// The calling thread no longer runs this activity.
   void leave() noexcept {
     std::atomic<activity*>& of = this_thread_resumption().of;
     if (of.load(std::memory_order_relaxed) == this) of.store(nullptr, std::memory_order_relaxed);
@@ -63,10 +63,10 @@ class activity : public pooled_frame {
     what_.store(what, std::memory_order_relaxed);
   }
   wait_for what() const noexcept { return what_.load(std::memory_order_relaxed); }
-  /// Ticks, at which it began to wait, or to run again.
+  /// When it began to wait or to run again, in ticks.
   std::uint64_t since() const noexcept { return since_.load(std::memory_order_relaxed); }
 
-  /// Ticks waited for each; for nothing: those in which it ran, as far as is known.
+  /// The ticks spent on each kind of wait; for `nothing`, the ticks it ran, as far as known.
   using times = std::array<std::uint64_t, wait_kinds>;
   /// Forgets the times so far. Called by the work itself.
   void begin() noexcept {
@@ -78,7 +78,7 @@ class activity : public pooled_frame {
     runs_since(now_ticks());
   }
   void runs_since(std::uint64_t time) noexcept { since_.store(time, std::memory_order_relaxed); }
-  /// Since begin().
+  /// The times since begin().
   times spent() noexcept {
     now(wait_for::nothing);
     times out{};
@@ -94,14 +94,15 @@ class activity : public pooled_frame {
     std::uint32_t thread = 0;
   };
   static constexpr std::size_t calls_kept = 2;
-  /// One has ended. By the thread that made it, before the work continues; several threads may at once.
+  /// Records a call that has ended. Called by the thread that made it, before the work continues; several
+  /// threads may call this at once.
   void called(const call& c) noexcept {
     noted_call& to = calls_[call_count_.fetch_add(1, std::memory_order_relaxed) % calls_kept];
     to.begun.store(c.begun, std::memory_order_relaxed);
     to.ended.store(c.ended, std::memory_order_relaxed);
     to.thread.store(c.thread, std::memory_order_relaxed);
   }
-  /// How many there were since begin(), of which the last `calls_kept` are known.
+  /// The number of calls since begin(); the last `calls_kept` are known.
   std::size_t calls() const noexcept { return call_count_.load(std::memory_order_relaxed); }
   call call_at(std::size_t i) const noexcept {
     const noted_call& c = calls_[i % calls_kept];
@@ -112,11 +113,11 @@ class activity : public pooled_frame {
   void keep() noexcept { kept_.fetch_add(1, std::memory_order_relaxed); }
   void drop() noexcept {
     if (kept_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    leave();  // this thread may continue with code that follows the sample's end
+    leave();  // this thread may continue with other code after the sample's end
     delete this;
   }
 
-  /// The stage that it is in, and the I/O thread that makes its call: see hang_watch.
+  /// The current stage, and the I/O thread that makes its call: see hang_watch.
   std::atomic<std::uint32_t> stage{in_no_stage}, io_thread{0};
 
  private:
@@ -134,7 +135,7 @@ class activity : public pooled_frame {
   std::atomic<wait_for> what_{wait_for::nothing};
 };
 
-/// The work itself, which has one.
+/// A member of the work that the activity describes.
 class own_activity {
  public:
   own_activity() noexcept = default;
@@ -145,7 +146,8 @@ class own_activity {
     mine_->leave();
     mine_->drop();
   }
-  /// What the calling thread runs has one from now on, and has run since then (ticks). \throws std::bad_alloc
+  /// Gives the work on the calling thread an activity that has been running since `since` (ticks). \throws
+  /// std::bad_alloc
   void begin(std::uint64_t since) {
     mine_ = new activity;
     mine_->runs_since(since);
@@ -157,17 +159,17 @@ class own_activity {
   activity* mine_ = nullptr;
 };
 
-/// In an awaiter: one wait.
+/// One wait; a member of an awaiter.
 class noted_wait {
  public:
   noted_wait() noexcept = default;
-  /// Of an awaiter that is moved before it is awaited.
+  /// For an awaiter that is moved before it is awaited.
   noted_wait(const noted_wait&) noexcept {}
   noted_wait& operator=(const noted_wait&) = delete;
   ~noted_wait() {
     if (of_ != nullptr) of_->drop();
   }
-  /// On the thread that suspends, before another could resume it.
+  /// Called on the suspending thread, before another thread could resume the work.
   void begin(wait_for what) noexcept {
     of_ = activity::current();
     if (of_ == nullptr) return;
@@ -178,17 +180,17 @@ class noted_wait {
   void now(wait_for what) noexcept {
     if (of_ != nullptr) of_->now(what);
   }
-  /// The call is made from now on, by this thread.
+  /// The call starts now, on this thread.
   void calls(std::uint32_t thread) noexcept {
     if (of_ == nullptr) return;
     of_->io_thread.store(thread, std::memory_order_relaxed);
     of_->now(wait_for::io_call);
   }
-  /// The call that was waited for has ended. By the thread that made it.
+  /// The awaited call has ended. Called by the thread that made it.
   void called(std::uint64_t begun, std::uint32_t thread) noexcept {
     if (of_ != nullptr) of_->called({begun, now_ticks(), thread});
   }
-  /// On the thread that continues.
+  /// Called on the thread that continues.
   void end() noexcept {
     if (of_ == nullptr) return;
     of_->now(wait_for::nothing);

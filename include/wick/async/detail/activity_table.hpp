@@ -1,5 +1,5 @@
 /// \file
-/// The activities of a batch's samples, by slot, for a thread that looks at all of them while they end.
+/// The activities of a batch's samples, by slot, for a thread that inspects all of them while they end.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@
 
 namespace wick::inline v0_1::detail {
 
-/// begin() and end() cost a store and an exchange. Without room nothing is kept.
+/// begin() and end() cost a store and an exchange. Without room, nothing is recorded.
 class activity_table {
  public:
-  /// Before the first begin(). \throws std::bad_alloc
+  /// Call before the first begin(). \throws std::bad_alloc
   void make_room(std::size_t count) {
     if (count <= room_) return;
     at_ = owned<std::atomic<const activity*>[]>(count);
@@ -23,13 +23,14 @@ class activity_table {
   void begin(std::size_t i, const activity* a) noexcept {
     if (i < room_) at_[i].store(a, std::memory_order_release);
   }
-  /// Afterwards no thread looks at it.
+  /// After this, no thread looks at the activity.
   void end(std::size_t i) noexcept {
-    // Of this exchange and load, and the store and load in each(), all in one order, one sees the other's.
+    // This exchange and load, and the store and load in each(), are in one total order, so one side sees the
+    // other's write.
     if (i >= room_ || at_[i].exchange(nullptr) == nullptr || !looks_.load()) return;
     const std::lock_guard until_it_has_looked(mutex_);
   }
-  /// Calls `look(i, activity)` for each that has begun; it does not end meanwhile. Any thread.
+  /// Calls `look(i, activity)` for each activity that has begun; it can't end meanwhile. Any thread.
   template <class Look>
   void each(Look look) {
     const std::lock_guard lock(mutex_);

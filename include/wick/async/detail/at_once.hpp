@@ -1,5 +1,5 @@
 /// \file
-/// Calls that each wait for a network or the like, on some threads of their own. For bodies, which are
+/// Runs calls that wait for a network or the like on a few threads of their own. For definitions that are
 /// compiled once.
 #pragma once
 
@@ -21,9 +21,9 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Calls f(0), …, f(count - 1), on so many threads, or on as many as can be made, of which this is one. When
-/// a call throws, or this thread is interrupted, the calls that wait for servers give up.
-/// \throws what the first of them throws, in their order, and what check_interruption() throws
+/// Calls f(0), …, f(count - 1) on `threads` threads, this one included, or on as many as the system allows.
+/// If a call throws or this thread is interrupted, the calls that wait for servers give up.
+/// \throws what the failed call with the lowest number throws, and what check_interruption() throws
 template <class F>
 void at_once(std::size_t count, std::size_t threads, F f) {
   std::atomic<std::size_t> next{0};
@@ -32,7 +32,7 @@ void at_once(std::size_t count, std::size_t threads, F f) {
   const auto fail = [&](std::size_t i) noexcept {
     failed[i] = std::current_exception();
     any_failed.store(true, std::memory_order_relaxed);
-    next.store(count, std::memory_order_relaxed);  // the others would be in vain
+    next.store(count, std::memory_order_relaxed);  // no point in starting the others
   };
   const auto work = [&]() noexcept {
     const auto* const before = std::exchange(no_longer_wanted, &any_failed);
@@ -40,7 +40,7 @@ void at_once(std::size_t count, std::size_t threads, F f) {
       try {
         f(i);
       } catch (const cancelled&) {
-        if (!any_failed.load(std::memory_order_relaxed)) fail(i);  // else for the failure of another
+        if (!any_failed.load(std::memory_order_relaxed)) fail(i);  // else another call's failure stopped it
       } catch (...) {
         fail(i);
       }

@@ -1,5 +1,5 @@
 /// \file
-/// What can be awaited: a task, an awaiter, or anything with an operator co_await.
+/// Awaitable types: a task, an awaiter, or anything with an operator co_await.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@ concept has_member_co_await = requires(A&& a) { static_cast<A&&>(a).operator co_
 template <class A>
 concept has_free_co_await = requires(A&& a) { operator co_await(static_cast<A&&>(a)); };
 
-/// What `co_await a` calls the three functions of.
+/// The awaiter that `co_await a` uses.
 template <class A>
 decltype(auto) awaiter_of(A&& a) {
   if constexpr (has_member_co_await<A>)
@@ -37,16 +37,16 @@ concept awaiter = requires(std::remove_reference_t<A>& a, std::coroutine_handle<
   a.await_resume();
 };
 
-/// What `co_await` takes in any coroutine of wick: an awaiter whose await_suspend returns nothing, bool or a
-/// handle, or what has a member or free `operator co_await` that gives one.
+/// What any wick coroutine can `co_await`: an awaiter whose await_suspend returns void, bool, or a handle, or
+/// a type with a member or free `operator co_await` that returns an awaiter.
 template <class A>
 concept awaitable = detail::has_member_co_await<A> || detail::has_free_co_await<A> || detail::awaiter<A>;
 
-/// What `co_await a` gives.
+/// The result type of `co_await a`.
 template <awaitable A>
 using await_result_t = decltype(detail::awaiter_of(std::declval<A>()).await_resume());
 
-/// The same as a value that can be kept: std::monostate for void.
+/// The same as a type that can be stored: std::monostate for void.
 template <awaitable A>
 using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
                                      std::remove_cvref_t<await_result_t<A>>>;

@@ -1,5 +1,5 @@
 /// \file
-/// How many blocking calls at a time give the most, found while they run.
+/// Finds, while calls run, how many blocking calls at a time give the highest throughput.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,17 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A limit that follows goodput: it is tried higher and lower, and stays where more calls end a second. What
-/// is read lies on a local disk, or behind a network; a disk with a head is slower with many calls, a network
-/// needs hundreds. One thread at a time.
+/// A limit that follows goodput: it tries higher and lower values and keeps the one at which more calls end
+/// per second. The data may be on a local disk or across a network: a disk with a head is slower with many
+/// calls, and a network needs hundreds. One thread at a time.
 ///
-/// A window is some calls at one limit. Calls that began under another limit are not in it. A higher limit
-/// must give 5 % more, a lower one may give 2 % less; a trial that gives much less ends before its window
-/// does. What fails is tried again after a pause, each time twice as long; when the calls take another time
-/// than before, the pauses end.
+/// A window is a number of calls at one limit; calls that began under another limit don't count. A higher
+/// limit must give 5 % more, a lower one may give 2 % less; a trial that gives much less ends before its
+/// window does. After all trials have failed, it pauses before it tries again, each time twice as long, up to
+/// a bound. The pauses end when the rate of the calls changes.
 class concurrency {
  public:
-  /// Begins at `first`; stays in [least, most].
+  /// Starts at `first`; stays in [least, most].
   concurrency(std::size_t first, std::size_t least, std::size_t most) noexcept
       : least_(least), most_(most), limit_(first), base_(first), skip_(first) {}
 
@@ -25,8 +25,8 @@ class concurrency {
   std::size_t most() const noexcept { return most_; }
   bool fixed() const noexcept { return least_ == most_; }
 
-  /// A call has ended, at a time in seconds. `more_wait`: others wait for a thread. True: the limit is
-  /// another.
+  /// A call has ended at `now`, in seconds. `more_wait`: others wait for a thread. Returns true if the limit
+  /// has changed.
   bool ended(double now, bool more_wait) noexcept;
 
  private:
@@ -36,13 +36,13 @@ class concurrency {
   void judge(double rate, bool wanted) noexcept;
 
   std::size_t least_, most_, limit_;
-  std::size_t base_;     // the best limit so far; limit_ differs while another is tried
-  double rate_ = 0;      // calls a second there
-  std::size_t way_ = 0;  // what is tried next
-  std::uint64_t rest_ = 0, pause_ = first_pause;  // windows until then
-  std::uint64_t skip_;                            // calls that are not in the window
+  std::size_t base_;                              // the best limit so far; limit_ differs during a trial
+  double rate_ = 0;                               // calls per second at base_
+  std::size_t way_ = 0;                           // the next step to try
+  std::uint64_t rest_ = 0, pause_ = first_pause;  // windows until the next trial
+  std::uint64_t skip_;                            // calls left that don't count
   double begun_ = 0;
-  std::uint64_t calls_ = 0, waits_ = 0;  // in the window
+  std::uint64_t calls_ = 0, waits_ = 0;  // in this window
 };
 
 }  // namespace wick::detail

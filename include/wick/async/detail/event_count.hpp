@@ -11,33 +11,33 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Counts the workers that search for work and those that sleep, in one word, so that each decision is one
-/// atomic operation on it and no fence is needed.
+/// Counts the workers that search for work and those that sleep, in one word, so each decision is one atomic
+/// operation on it and needs no fence.
 ///
 /// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches
-/// the word (retire), then looks for items once more. The two touches have an order: if the producer's is
-/// first, the worker's look sees the item; if the worker's is first, the producer sees it sleeping and hands
-/// it a permit. A producer that sees a searcher leaves the item to that one: a searcher looks again after its
+/// the word (retire), then looks for items once more. The two touches are ordered: if the producer's comes
+/// first, the worker's look sees the item; if the worker's comes first, the producer sees that it sleeps and
+/// hands it a permit. A producer that sees a searcher leaves the item to it: a searcher looks again after its
 /// own touch.
 ///
-/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps.
-/// It looks again by itself after a while; until then a producer whose work can wait so long
-/// (notify_unless_napping) need not wake a worker. The end of a nap is a touch like any other, with a look
-/// after it.
+/// If work comes in bursts that end before a woken worker is of use, a worker naps before it sleeps: after a
+/// while it looks again by itself. Until then, a producer whose work can wait that long
+/// (notify_unless_napping) needn't wake a worker. The end of a nap is a touch like any other, followed by a
+/// look.
 ///
-/// Writes before notify are visible to the woken thread. Any thread may call any member, in the order
-/// begin_search, then found or retire, after retire either cancel or sleep, which both make it a searcher
-/// again; between the two, begin_nap and either end_nap or nap, as often as it likes. No thread may sleep
-/// when it is destroyed: call notify_all, and join the sleepers. `Atomics` is the tests'
-/// (detail::std_atomics).
+/// Writes before notify are visible to the woken thread. Any thread may call any member, in this order:
+/// begin_search, then found or retire; after retire, either cancel or sleep, both of which make it a searcher
+/// again. After retire it may first call begin_nap and then either end_nap or nap, as often as it likes. No
+/// thread may be asleep when this is destroyed: call notify_all, and join the sleepers. `Atomics` is for the
+/// tests (see detail::std_atomics).
 template <class Atomics = detail::std_atomics>
 class basic_event_count {
  public:
-  /// An item was published. Wakes one sleeper unless a worker searches already.
+  /// An item was published. Wakes one sleeper unless a worker is already searching.
   void notify() noexcept { wake_for(state_.fetch_add(0, std::memory_order_acq_rel)); }
 
-  /// The same for an item that can wait for as long as a nap takes: wakes no worker while one naps. Whether
-  /// it has woken one.
+  /// The same for an item that can wait as long as a nap takes: wakes no worker while one naps. Returns
+  /// whether it woke one.
   bool notify_unless_napping() noexcept {
     const std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
     return napping(seen) == 0 && wake_for(seen);
@@ -57,26 +57,25 @@ class basic_event_count {
     }
   }
 
-  /// A worker begins to look in other places than its own queue.
+  /// A worker starts to look outside its own queue.
   void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
 
   /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks
-  /// once more after its touch, `more()`, and wakes a successor when there is anything and no worker naps. A
-  /// producer that touched before has published the item that is looked for; one that touches later sees that
-  /// no worker searches. Whether it has woken one.
+  /// once more after its touch, with `more()`, and wakes a successor if there is anything and no worker naps.
+  /// A producer that touched before has published the item, so the look finds it; one that touches later sees
+  /// that no worker searches. Returns whether it woke one.
   template <class Look>
   bool found(Look&& more) noexcept {
     return searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more() &&
            notify_unless_napping();
   }
-  /// The same without a look: wakes a successor in any case, which costs a wake-up for nothing when there is
-  /// nothing.
+  /// The same without a look: it assumes that there is more, which wastes a wake-up if there isn't.
   void found() noexcept {
     found([] { return true; });
   }
 
-  /// A searcher found nothing and announces that it is about to sleep. It must look everywhere once more, and
-  /// then either cancel() or sleep().
+  /// A searcher found nothing and is about to sleep. It must look everywhere once more, and then call either
+  /// cancel() or sleep().
   void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
 
   /// There was something after all: the caller is a searcher again.
@@ -86,28 +85,28 @@ class basic_event_count {
       if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel))
         return;
     }
-    take_permit();  // a notify chose this sleeper already
+    take_permit();  // a notify has already chosen this sleeper
   }
 
-  /// Sleeps until chosen by a notify; the caller is a searcher then.
+  /// Sleeps until a notify chooses the caller, which is then a searcher.
   void sleep() noexcept { take_permit(); }
 
-  /// One that has retired sleeps for a while only: then it must either nap() or end_nap().
+  /// A retired worker is about to sleep only for a while: it must then call either nap() or end_nap().
   void begin_nap() noexcept { state_.fetch_add(one_napping, std::memory_order_relaxed); }
 
-  /// Sleeps until chosen by a notify, true and the caller is a searcher then; or for as long as `most`, false
-  /// and all is as if it had retired just now.
+  /// Sleeps until a notify chooses the caller, and returns true: the caller is then a searcher. After at most
+  /// `most`, it returns false, and everything is as if the caller had just retired.
   bool nap(std::chrono::nanoseconds most) noexcept {
     Atomics::wait_for(permits_, 0, most);
-    // A permit first: the wake-up that came with it may have been the only one, and this thread has used it
-    // up. A load might be of before it.
+    // Look for a permit first: the wake-up that came with it may have been the only one, and this thread has
+    // used it up. A plain load might read an older value.
     bool chosen = false;
     std::uint32_t n = permits_.fetch_add(0, std::memory_order_relaxed);
     while (n != 0 && !chosen) chosen = permits_.compare_exchange_weak(n, n - 1, std::memory_order_relaxed);
-    end_nap();  // acquires the writes of the thread that chose it, too
+    end_nap();  // also acquires the writes of the thread that chose it
     return chosen;
   }
-  /// Producers rely on the nap until this thread has looked again after this.
+  /// Producers rely on this thread to look again after this.
   void end_nap() noexcept { state_.fetch_sub(one_napping, std::memory_order_acquire); }
 
   /// For tests and reports. A napping thread counts as asleep.
@@ -116,7 +115,7 @@ class basic_event_count {
   }
 
  private:
-  // A napping thread is counted twice: among the sleepers, too, so that notify wakes it like any other.
+  // A napping thread is counted twice: also among the sleepers, so that notify wakes it like any other.
   static constexpr std::uint64_t one_sleeping = 1;
   static constexpr std::uint64_t one_napping = std::uint64_t{1} << 20;
   static constexpr std::uint64_t one_searching = std::uint64_t{1} << 40;

@@ -1,6 +1,6 @@
 /// \file
-/// Memory for coroutine frames: free lists per thread and size class, and a depot between the threads, in
-/// front of the heap.
+/// Memory for coroutine frames: free lists per thread and size class, then a depot shared by all threads,
+/// then the heap.
 #pragma once
 
 #include <array>
@@ -23,12 +23,13 @@ inline constexpr bool frames_from_heap = false;
 inline constexpr bool frames_from_heap = false;
 #endif
 
-/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
-/// the last ones is warm and needs no lock. Frames that one thread makes and another drops come back by the
-/// depot, a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two
-/// lists a size, the depot at most 1 MiB of each; the rest goes to the heap. No thread waits for the depot:
-/// while it is in use, the heap serves, too. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is
-/// defined (for heap profilers), each frame goes back to the heap, so that a use after free is seen.
+/// Frames are allocated and freed once per sample, mostly on the same thread and in few sizes, so a short
+/// list of recent ones is warm and needs no lock. Frames that one thread allocates and another frees come
+/// back through the depot, a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread
+/// keeps at most two lists per size, the depot at most 1 MiB of each; the rest goes to the heap. No thread
+/// waits for the depot: while it is in use, the heap serves instead. Under AddressSanitizer, and where
+/// WICK_FRAMES_FROM_HEAP is defined (for heap profilers), each frame goes back to the heap, so that a use
+/// after free is detected.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {
@@ -49,7 +50,8 @@ class frame_pool {
     ++mine.count;
   }
 
-  /// Gives back to the heap what the calling thread and the depot keep; for programs that count memory.
+  /// Returns the frames that the calling thread and the depot keep to the heap; for programs that measure
+  /// memory.
   static void trim() noexcept {
     frame_pool& mine = of_this_thread();
     for (std::size_t c = 0; c < classes; ++c) {
@@ -64,12 +66,12 @@ class frame_pool {
  private:
   struct node {
     node* next;
-    node* next_list;  // of the first of a list in the depot
+    node* next_list;  // used in the first node of a list in the depot
   };
   struct lists {
-    node* first = nullptr;  // `count` of them
+    node* first = nullptr;  // `count` nodes
     std::size_t count = 0;
-    node* full = nullptr;  // list_length of them, or none
+    node* full = nullptr;  // list_length nodes, or null
   };
   static constexpr std::size_t granularity = 64;
   static constexpr std::size_t classes = 32;  // up to 2 KiB
@@ -142,8 +144,7 @@ class frame_pool {
     ~at_thread_end() { pool.close(); }
   };
   [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
-    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone
-    // already.
+    // The pool itself has no destructor: a static object may free frames after this thread's locals are gone.
     thread_local frame_pool pool;
     thread_local const at_thread_end closer{pool};
     return pool;

@@ -1,6 +1,5 @@
 /// \file
-/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
-/// may help.
+/// How long samples take. That decides how many a worker claims at a time, and whether the consumer may help.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +10,17 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said. Inside, times are in nominal ticks, so that the constants hold for any counter.
+/// Any thread may call any member. The numbers are hints: if two threads learn at once, one update may be
+/// lost. Internally, times are in nominal ticks, so that the constants hold for any counter.
 class grain {
  public:
-  /// \param rate  ticks a second of those that learn() takes
+  /// \param rate  ticks per second of the counter that learn() gets
   explicit grain(std::uint64_t rate = tick_rate()) noexcept : parts_a_tick_(parts * nominal_rate / rate) {}
 
   static constexpr std::uint64_t max_run = 4096;
   static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
 
-  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
+  /// Records how long a run took: updates the moving mean per sample, and whether long runs keep coming.
   void learn(std::uint64_t count, std::uint64_t counted) noexcept {
     const std::uint64_t ticks = counted * parts_a_tick_ / parts;
     const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
@@ -33,47 +32,48 @@ class grain {
     if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
   }
 
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and a batch
+  /// How many samples to claim together: as many as take run_ticks, so that claiming costs little and a batch
   /// waits only briefly for its last run.
   std::uint64_t run_length() const noexcept {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
   }
-  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
-  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
-  /// its lines go from core to core, now and each time its memory is used again.
+  /// How many samples to claim if they are the last of a batch: a short rest would send another worker to the
+  /// same memory. If others have batches to work on, even a whole small batch counts as a rest: when two
+  /// workers write one batch, its cache lines move from core to core, now and each time its memory is reused.
   std::uint64_t run_length_at_end(bool more_batches) const noexcept {
     const std::uint64_t n = run_length();
     return std::min(more_batches ? 4 * n : n + n / 2, max_run);
   }
-  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
-  /// woken for each batch would cost something, and none much longer than the others: it must not be late
-  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
+  /// Whether a thread that waits for its batch may take part: samples take less than about 10 µs, so that a
+  /// wake-up per batch would cost something, and none takes much longer than the others. The thread must not
+  /// be late when its batch is ready, nor be one thread too many on the processors while it runs a long
+  /// sample.
   bool short_samples() const noexcept {
     return each_.load(std::memory_order_relaxed) < 25'000 &&
            long_ones_.load(std::memory_order_relaxed) <= a_long_one;
   }
-  /// So few that waking a worker takes longer than running them.
+  /// Whether these are so few samples that waking a worker takes longer than running them.
   bool not_worth_a_wake(std::uint64_t samples) const noexcept {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each != 0 && samples < 30'000 / each;
   }
-  /// Reading clocks between the stages costs nothing next to the sample itself.
+  /// Whether reading clocks between the stages costs nothing compared with the sample itself.
   bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
 
  private:
-  static constexpr std::uint64_t parts = 256;  // of a nominal tick
+  static constexpr std::uint64_t parts = 256;  // per nominal tick
 
-  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
-  // without a processor.
+  // Longer than an interrupt (80 µs), and than a run of many samples. A single one is forgotten: its thread
+  // may have lost its processor.
   static constexpr std::uint64_t long_ticks = 200'000;
-  // A second one counts when it comes within so many samples; after four, it takes three times as many
-  // without any.
+  // A second one counts if it comes within this many samples; after four, it takes three times as many
+  // samples without one to recover.
   static constexpr std::uint64_t a_long_one = 400;
 
   const std::uint64_t parts_a_tick_;
-  std::atomic<std::uint64_t> each_{0};       // nominal ticks a sample
-  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
+  std::atomic<std::uint64_t> each_{0};       // nominal ticks per sample
+  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, minus one for each sample since
 };
 
 }  // namespace wick::detail

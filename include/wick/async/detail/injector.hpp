@@ -1,5 +1,5 @@
 /// \file
-/// The shared queue in front of all workers: jobs from outside, and what did not fit in a worker's own.
+/// The queue that all workers share: jobs from outside, and those that didn't fit in a worker's own queue.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
+/// FIFO, any thread, unbounded but without allocation: the links are part of the jobs.
 template <class Atomics = std_atomics>
 class basic_injector {
  public:

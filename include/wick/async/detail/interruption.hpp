@@ -1,19 +1,20 @@
 /// \file
-/// Whether a thread that waits while a source looks into its files is to give up.
+/// Whether a thread that waits while a source examines its files should give up.
 #pragma once
 
 #include <atomic>
 
 namespace wick::inline v0_1::detail {
 
-/// Throws when the program is to end what it does, as Python's after Ctrl-C. Null: no such thing is known.
+/// Throws if the program should stop what it is doing, like Python's check after Ctrl-C. Null: there is no
+/// check.
 using interruption_check = void (*)();
 std::atomic<interruption_check>& interruption() noexcept;
 
-/// What this thread waits for is no longer wanted once that is true, since another one has failed.
+/// True once another call has failed, so that this thread's wait is no longer needed.
 inline thread_local const std::atomic<bool>* no_longer_wanted = nullptr;
 
-/// For loops that wait, ten times a second or so. \throws wick::cancelled, and what interruption() throws
+/// For wait loops: call it about ten times a second. \throws wick::cancelled, and what interruption() throws
 void check_interruption();
 
 }  // namespace wick::detail

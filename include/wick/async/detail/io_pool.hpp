@@ -30,15 +30,15 @@ inline void post_to(executor& on, job* j) noexcept;
 
 namespace detail {
 
-/// A FIFO queue and threads, started with the first call and kept. `co_await io.run(ex, f)` runs f() on one
-/// of them and continues on a worker of `ex` with its result or exception. Writes before the call are visible
-/// to f, and writes of f to the coroutine that continues. How many calls run at a time is given, or follows
-/// goodput: see concurrency.
+/// A FIFO queue and threads that start with the first call and are kept. `co_await io.run(ex, f)` runs f() on
+/// one of them and continues on a worker of `ex` with its result or exception. Writes before the call are
+/// visible to f, and f's writes to the coroutine that continues. The number of calls at a time is given, or
+/// follows goodput: see concurrency.
 ///
-/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the
-/// processors that the thread which made the pool may run on, whichever thread makes the first call, and take
-/// no signals from outside (see executor). The destructor is stop(); in a forked child, which has none of the
-/// threads, both do nothing.
+/// The threads aren't workers: this_slot() and worker_local don't know them. They may run on the processors
+/// of the thread that made the pool, whichever thread makes the first call, and take no signals from outside
+/// (see executor). The destructor calls stop(); in a forked child, where the threads don't exist, both do
+/// nothing.
 class io_pool {
  public:
   explicit io_pool(std::size_t threads) : io_pool(concurrency(threads, threads, threads)) {}
@@ -47,32 +47,32 @@ class io_pool {
   io_pool& operator=(const io_pool&) = delete;
   ~io_pool();
 
-  /// Calls that run at a time, at most: now, and ever.
+  /// The most calls that run at a time: now, and ever.
   std::size_t threads() const noexcept { return limit_.load(std::memory_order_relaxed); }
   std::size_t most_threads() const noexcept { return most_; }
-  /// Whether it finds out itself how many calls run at a time.
+  /// Whether the pool itself finds how many calls to run at a time.
   bool chooses_threads() const noexcept { return chooses_; }
-  /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time
-  /// (0 where the system doesn't say).
+  /// What the threads have used so far, in seconds: in calls that have ended, and of processor time (0 if the
+  /// system doesn't say).
   struct usage {
     double calls = 0, processor = 0;
   };
   usage used() const;
   /// Whether no call is queued or under way.
   bool at_rest() const noexcept;
-  /// Whether the calling thread is one of these.
+  /// Whether the calling thread belongs to this pool.
   bool has_this_thread() const noexcept { return mine().of == shared_.get(); }
 
-  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
-  /// and in a forked child: no thread would run the job.
+  /// Any thread. \throws std::system_error if the threads can't be started, std::logic_error after stop() and
+  /// in a forked child, where no thread would run the job
   void post(job* j);
 
-  /// Runs the first call that is queued, for a thread of these that waits for others' calls. False: there is
-  /// none.
+  /// Runs the first queued call, for a thread of the pool that waits for other calls. Returns false if there
+  /// is none.
   bool run_one() noexcept;
 
-  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at
-  /// a time.
+  /// Runs the queued calls, then ends the threads; post throws from now on. For the executor; one thread at a
+  /// time.
   void stop() noexcept;
 
   template <class F>
@@ -126,8 +126,8 @@ class io_pool {
     std::exception_ptr exception_;
   };
 
-  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is
-  /// awaited; it returns a value or nothing. Awaiting throws what f threw, and what post throws.
+  /// For any coroutine. `f` is moved into its frame and called once, on another thread, when the result is
+  /// awaited; it returns a value or void. Awaiting throws what f or post throws.
   template <class F>
   run_awaiter<F> run(executor& on, F f) {
     return {*this, on, std::move(f)};
@@ -136,11 +136,11 @@ class io_pool {
  private:
   struct shared;
 
-  /// As many threads as may be, with the first call; then one more where calls wait and it may be. Under the
-  /// mutex.
+  /// Starts as many threads as allowed at the first call; later, one more if calls wait and the limit allows
+  /// it. Under the mutex.
   void grow();
   void start_one();
-  /// Of the calling thread: its pool, null where it is of none, and its number there.
+  /// The calling thread's pool (null if it belongs to none), and its number there.
   struct membership {
     const shared* of = nullptr;
     std::uint32_t number = 0;

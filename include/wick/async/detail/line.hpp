@@ -1,5 +1,5 @@
 /// \file
-/// Waiting in line: what async_semaphore is made of.
+/// Waiting in line, the basis of async_semaphore.
 #pragma once
 
 #include <coroutine>
@@ -14,13 +14,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// One coroutine that waits; lies in its frame. The links and `stage` belong to the owner of the line and are
-/// read and written under its mutex; from `served` or `called_off` on they are the coroutine's.
+/// One waiting coroutine; part of its frame. The links and `stage` belong to the owner of the line and are
+/// read and written under its mutex; from `served` or `called_off` on, they belong to the coroutine.
 struct waiter : job {
   enum class stages : unsigned char { arriving, in_line, served, called_off };
 
   explicit waiter(environment e) noexcept : env(e) {}
-  /// Lets the coroutine continue. Nothing of the waiter may be touched afterwards.
+  /// Lets the coroutine continue. Don't touch the waiter afterwards.
   void wake() noexcept {
     wait.now(wait_for::worker);
     env.on().post(this);
@@ -34,7 +34,7 @@ struct waiter : job {
   stages stage = stages::arriving;
 };
 
-/// First in, first out; any may leave from between.
+/// First in, first out; any waiter may leave from the middle.
 class line {
  public:
   bool empty() const noexcept { return first_ == nullptr; }
@@ -61,7 +61,7 @@ class line {
   waiter* last_ = nullptr;
 };
 
-/// Waiters that were served under the mutex and are woken after it, in their order.
+/// Waiters that were served under the mutex and are woken after it is released, in order.
 class woken {
  public:
   void add(waiter& w) noexcept {
@@ -78,18 +78,19 @@ class woken {
   waiter** end_ = &first_;
 };
 
-/// The awaiter of a wait in line. The stop callback is there before the waiter joins the line, so a stop is
-/// never missed: an earlier one leaves `called_off` behind, which join() finds; a later one takes the waiter
-/// out of the line.
+/// The awaiter of a wait in line. The stop callback is registered before the waiter joins the line, so a stop
+/// is never missed: an earlier one sets `called_off`, which join() finds; a later one takes the waiter out of
+/// the line.
 ///
-/// Owner has, all taking its mutex: `bool serve(Derived&)`, which takes what is wanted now or returns false;
-/// `bool join(Derived&)`, the same but queues the waiter and returns true when it must wait (false too when
-/// it is called off); `void call_off(Derived&)`. It may be destroyed as soon as its waiters have continued.
+/// Owner has these functions, which all take its mutex: `bool serve(Derived&)` takes what is wanted now or
+/// returns false; `bool join(Derived&)` does the same, but queues the waiter and returns true if it must wait
+/// (and false if it is called off); `void call_off(Derived&)`. The owner may be destroyed as soon as its
+/// waiters have continued.
 template <class Owner, class Derived>
 class line_awaiter : public waiter {
  public:
   line_awaiter(Owner& owner, environment e) noexcept : waiter(e), owner_(&owner) {}
-  /// Before it is awaited: an awaiter may be handed to when_all. The callback and the links stay behind.
+  /// For moves before it is awaited, such as into when_all. The callback and the links don't move.
   line_awaiter(line_awaiter&& other) noexcept : waiter(other.env), owner_(other.owner_) {}
   line_awaiter& operator=(line_awaiter&&) = delete;
 
@@ -105,7 +106,7 @@ class line_awaiter : public waiter {
     execute = [](job* j) noexcept { resume(static_cast<waiter*>(j)->handle); };
     if (env.stop().stop_possible()) calling_off_.emplace(env.stop(), on_stop{this});
     wait.begin(Owner::waited_for);
-    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may resume this by now
+    if (owner_->join(static_cast<Derived&>(*this))) return true;  // another thread may have resumed it by now
     wait.end();
     return false;
   }
@@ -114,7 +115,7 @@ class line_awaiter : public waiter {
   /// \throws wick::cancelled
   void finish() {
     wait.end();
-    calling_off_.reset();  // waits for a callback on its way, which only looks and finds nothing to do
+    calling_off_.reset();  // waits for a running callback, which finds nothing to do
     if (stage == stages::called_off) throw cancelled();
   }
   Owner& owner() const noexcept { return *owner_; }

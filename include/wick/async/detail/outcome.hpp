@@ -12,21 +12,21 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Written once, by settle(); read once, after the signal that it is there.
+/// Written once, by settle(); read once, after the signal that it is ready.
 template <class T>
 struct outcome {
   std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
   std::exception_ptr exception;
 
-  /// The value, or throws the exception.
+  /// Returns the value or throws the exception.
   T take() {
     if (exception) std::rethrow_exception(std::move(exception));
     if constexpr (!std::is_void_v<T>) return std::move(*value);
   }
 };
 
-/// Runs `t` and keeps its result. Await it, and destroy it before you signal: the parameters of `t`, which
-/// may refer to objects that the waiting thread destroys, go with it.
+/// Runs `t` and keeps its result. Await it and destroy it before you signal: that also destroys the
+/// parameters of `t`, which may refer to objects that the waiting thread destroys.
 template <class T>
 task<void> settle(task<T> t, outcome<T>* to) {
   try {

@@ -1,5 +1,6 @@
 /// \file
-/// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
+/// Resumes coroutines without growing the stack: nested up to a depth, and past it from a list at the bottom
+/// of the stack.
 #pragma once
 
 #include <atomic>
@@ -9,14 +10,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A coroutine to resume; lies in the frame of one that stays alive until then.
+/// A coroutine to resume; part of the frame of one that stays alive until then.
 struct resume_node {
   std::coroutine_handle<> handle;
   resume_node* next = nullptr;
 };
 
-/// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call
-/// only when it optimizes and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
+/// The resumptions of one thread. With symmetric transfer they wouldn't be needed, but gcc makes it a tail
+/// call only when it optimizes and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
 struct resume_stack {
   static constexpr unsigned max_depth = 48;
   unsigned depth = 0;
@@ -26,16 +27,16 @@ struct resume_stack {
 
 class activity;
 
-/// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and
-/// wait for it to suspend or to end: a child that finds its own name there at its end knows that its parent
-/// is right below.
+/// What a thread is running. `innermost` names the innermost call on its stack that started a child and waits
+/// for it to suspend or end: a child that finds its own name there when it ends knows that its parent is
+/// right below.
 struct resumption {
   resume_stack* stack = nullptr;
   std::atomic<activity*> of{nullptr};  // the running code's activity, if it has one; any thread reads
   std::uint64_t innermost = 0;
   std::uint64_t next_name = 0;
 
-  /// Never given twice, on any thread.
+  /// Unique across all threads.
   std::uint64_t new_name() noexcept {
     if ((next_name & 0xFF'FFFF'FFFF) == 0) next_name = new_block();
     return next_name++;
@@ -54,7 +55,8 @@ struct resumption {
   return mine;
 }
 
-/// Resumes from outside of any coroutine (a worker's loop, a waiting thread), and all that this leads to.
+/// Resumes from outside any coroutine (a worker's loop, a waiting thread), and runs everything that this
+/// leads to.
 inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
   resumption& here = this_thread_resumption();
@@ -73,12 +75,11 @@ inline void resume(std::coroutine_handle<> handle) {
   here.of.store(outer_of, std::memory_order_relaxed);
 }
 
-/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep
-/// already; the node is queued and runs once the caller has returned to the bottom, which it must do without
-/// further ado.
+/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is already
+/// deep; the node is queued and runs once the caller has returned to the bottom, which it must do at once.
 inline bool resume_nested(resumption& here, resume_node& node) {
   resume_stack* const stack = here.stack;
-  if (stack == nullptr) {  // a thread of the user's resumed this coroutine
+  if (stack == nullptr) {  // one of the user's threads resumed this coroutine
     resume(node.handle);
     return true;
   }

@@ -1,6 +1,5 @@
 /// \file
-/// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of
-/// them.
+/// The run queues: each worker's own, the shared one, and the place where workers sleep when all are empty.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +22,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// All of the executor but its threads: which worker gets which job, and when workers sleep. post and stop:
-/// any thread. next: one thread a worker number. A posted job is handed out once, and does not stay queued
-/// while a worker sleeps that could take it; a worker's own job may, for as long as others nap, 0.8 ms at
+/// The executor without its threads: which worker gets which job, and when workers sleep. post and stop: any
+/// thread. next: one thread per worker number. A posted job is handed out once, and doesn't stay queued while
+/// a worker that could take it sleeps; a worker's own job may stay queued as long as others nap, 0.8 ms at
 /// most (see sharing_record). Writes before post are visible to the thread that gets the job.
 template <class Atomics = std_atomics>
 class basic_run_queues {
  public:
-  /// \param patience  how often it must have been no use to be awake, in a row, before workers nap
+  /// \param patience  how often in a row it must have been no use to be awake before workers nap
   basic_run_queues(std::size_t workers, std::size_t capacity, std::uint32_t patience = 4)
       : sharing_(patience) {
     workers_.reserve(workers);
@@ -41,7 +40,7 @@ class basic_run_queues {
 
   std::size_t workers() const noexcept { return workers_.size(); }
 
-  /// `from`: the number of the worker that calls, or anything higher.
+  /// `from`: the number of the calling worker, or anything higher for other threads.
   void post(job* j, std::size_t from) noexcept {
     if (from >= workers_.size()) {
       posters_.enter();
@@ -51,12 +50,12 @@ class basic_run_queues {
       return;
     }
     if (!workers_[from]->queue.push(j)) injector_.push(j);
-    // The only worker there is would be awake, and would look once more before it sleeps.
+    // A single worker would be awake, and would look once more before it sleeps.
     if (workers_.size() > 1 && idle_.notify_unless_napping()) sharing_.woke(Atomics::now());
   }
 
-  /// The next job of worker `number`; sleeps while there is none. Null after stop(), when there is nothing
-  /// anywhere.
+  /// The next job for worker `number`; sleeps while there is none. Returns null after stop(), when all queues
+  /// are empty.
   job* next(std::size_t number) noexcept {
     worker& w = *workers_[number];
     if (job* j = find(w)) return j;
@@ -82,24 +81,24 @@ class basic_run_queues {
     }
   }
 
-  /// A job for worker `number`, which calls while it is in another; null when there is none.
+  /// A job for worker `number`, which calls this from within another job; null if there is none.
   job* poll(std::size_t number) noexcept {
     worker& w = *workers_[number];
     if (job* j = find(w)) return j;
     return steal(w);
   }
 
-  /// From now on next returns null instead of sleeping.
+  /// From now on, next returns null instead of sleeping.
   void stop() noexcept {
     stopping_.store(true, std::memory_order_release);
     idle_.notify_all();
   }
 
-  /// To be called before it is destroyed, after the workers' last call: post() from outside may be under way
-  /// still, though its job has run.
+  /// Call it before destruction, after the workers' last call: a post() from outside may still be under way
+  /// although its job has run.
   void wait_for_posters() noexcept { posters_.wait_until_gone(); }
 
-  /// Eight jobs or more, or all that fit, in the own queue of worker `number`, which calls.
+  /// Whether eight jobs or more, or as many as fit, are in the own queue of worker `number`, the caller.
   bool is_long(std::size_t number) const noexcept {
     const auto& queue = workers_[number]->queue;
     return queue.size() >= std::min<std::size_t>(8, queue.capacity());
@@ -133,20 +132,21 @@ class basic_run_queues {
     std::uint32_t random;
     std::uint32_t tick = 0;
     std::uint32_t empty_naps = 0;          // in a row
-    std::size_t taken = 0;                 // jobs of another's that it runs, or has run
-    std::chrono::nanoseconds taken_at{0};  // when it began
+    std::size_t taken = 0;                 // jobs taken from another worker, running or done
+    std::chrono::nanoseconds taken_at{0};  // when they were taken
   };
 
   bool naps(const worker& w) const noexcept {
     return workers_.size() > 1 && sharing_.in_vain() && w.empty_naps < max_empty_naps;
   }
-  /// Of one that has retired: looks once more, naps and sleeps, until it has reason to search again. False
-  /// after the stop, when there is nothing more.
+  /// For a worker that has retired: looks once more, naps, and sleeps until it has a reason to search again.
+  /// Returns false after the stop, when nothing is left.
   bool rest(worker& w, bool leaves_the_workers_theirs) noexcept {
     for (;; leaves_the_workers_theirs = false) {
       const bool nap = naps(w);
       if (nap) idle_.begin_nap();
-      // Before the look: a worker that sees the stop also sees jobs posted before it, and must not leave any.
+      // Read it before the look: a worker that sees the stop also sees the jobs posted before it, and must
+      // not leave any.
       const bool stopping = stopping_.load(std::memory_order_acquire);
       const bool there = nap && leaves_the_workers_theirs ? !injector_.empty() : anything();
       if (there || stopping) {
@@ -164,8 +164,9 @@ class basic_run_queues {
     }
   }
 
-  /// Own and shared queue take turns, so that neither can starve the other. And once in 64 turns another's
-  /// queue comes first: its worker may be at something long while this one never runs out of work.
+  /// The worker's own queue and the shared one take turns, so that neither can starve the other. Once in 64
+  /// turns, another worker's queue comes first: that worker may be in a long job while this one never runs
+  /// out of work.
   job* find(worker& w) noexcept {
     const std::uint32_t tick = w.tick++;
     if (tick % 64 == 63) {
@@ -178,14 +179,14 @@ class basic_run_queues {
     return injector_.pop();
   }
 
-  /// Another's oldest job, from a random one on.
+  /// Another worker's oldest job; the search starts at a random worker.
   job* steal(worker& thief) noexcept {
     job* one;
     return steal_from_any(thief, &one, 1) != 0 ? one : nullptr;
   }
-  /// Some of another's jobs: gives one back, the others lie in the own queue, which is empty. A job at a time
-  /// would cost more than a short job does: each of the two takes the head of the queue from the other's
-  /// cache.
+  /// Takes several of another worker's jobs: returns one and puts the others into the worker's own queue,
+  /// which is empty. One job at a time would cost more than a short job does: the two workers would keep
+  /// taking the head of the queue from each other's cache.
   job* steal_some(worker& thief) noexcept {
     std::array<job*, max_taken> jobs;
     const std::size_t n = steal_from_any(thief, jobs.data(), std::min(max_taken, thief.queue.capacity() + 1));
@@ -213,7 +214,7 @@ class basic_run_queues {
   basic_event_count<Atomics> idle_;
   sharing_record sharing_;
   basic_injector<Atomics> injector_;
-  // A line of its own: each post from outside writes it, and workers read what follows all the time.
+  // A cache line of its own: each post from outside writes it, and workers constantly read the members below.
   alignas(64) basic_visitors<Atomics> posters_;
   alignas(64) atomic<bool> stopping_{false};
   std::vector<owned<worker>> workers_;

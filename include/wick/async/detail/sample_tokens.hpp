@@ -1,5 +1,5 @@
 /// \file
-/// How many samples may be under way at a time, when samples suspend.
+/// Limits how many samples may be in flight when samples suspend.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Taken by many threads at once, never waited for: a thread that finds none leaves. give() returns true when
-/// there was none before, so that its caller can fetch another thread. Any thread. The limit may change:
-/// where it falls, those that are taken stay so.
+/// Many threads take tokens at once, and none waits for one: a thread that finds none leaves. give() returns
+/// true if there were none before, so that its caller can bring in another thread. Any thread. The limit may
+/// change; tokens that are taken stay taken if it falls.
 class tokens {
  public:
   explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-  /// The limit of a loader whose options set none.
+  /// The limit of a loader whose options don't set one.
   static std::size_t limit_for(std::size_t workers, std::size_t io_threads) noexcept {
     return 4 * workers + 2 * io_threads + 16;
   }
 
-  /// Up to `most` of those that are left.
+  /// Takes up to `most` of the tokens that are left.
   std::uint64_t take(std::uint64_t most) noexcept {
     std::uint64_t taken = taken_.load(std::memory_order_acquire);
     for (;;) {
@@ -32,7 +32,7 @@ class tokens {
       }
     }
   }
-  /// True when there was none before.
+  /// Gives `n` tokens back. Returns true if none were left before and some are now.
   bool give(std::uint64_t n) noexcept {
     const std::uint64_t taken = taken_.fetch_sub(n, std::memory_order_acq_rel), limit = this->limit();
     return taken >= limit && taken - n < limit;

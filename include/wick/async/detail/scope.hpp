@@ -1,5 +1,5 @@
 /// \file
-/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
+/// A scope for concurrent work: tasks that are spawned in it end in it, and the first failure stops the rest.
 #pragma once
 
 #include <atomic>
@@ -15,13 +15,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
-/// see it at stop()), all are awaited, and join rethrows it.
+/// Starts tasks on an executor and waits for all of them. After the first exception, the others are asked to
+/// stop (they see it at stop()), all are awaited, and join rethrows it.
 ///
-/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one.
-/// What the tasks wrote is visible after it, and their frames are gone, parameters included; the scope may go
-/// at once. The destructor asks all to stop and blocks until they have: call join or wait before, to see
-/// exceptions and not to block a worker. stop, request_stop: any thread. The executor must outlive the scope.
+/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one
+/// caller. After it, the tasks' writes are visible and their frames are gone, parameters included; the scope
+/// may be destroyed at once. The destructor asks all tasks to stop and blocks until they have: call join or
+/// wait first, to see exceptions and to avoid blocking a worker. stop, request_stop: any thread. The executor
+/// must outlive the scope.
 class scope : detail::task_owner {
  public:
   explicit scope(executor& on) noexcept : on_(on) {
@@ -43,17 +44,17 @@ class scope : detail::task_owner {
   void request_stop() noexcept { stop_.request_stop(); }
   executor& on() noexcept { return on_; }
 
-  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then
-  /// nothing was spawned
+  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child; then nothing
+  /// was spawned
   void spawn(task<void> t) {
     on_.require_workers();
     live_.fetch_add(1, std::memory_order_relaxed);
     on_.post(t.release().queued(*this));
   }
-  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so
-  /// that others find some; else `t` begins here and now, like a call, which costs a tenth and keeps the
-  /// memory small. It must make no difference to `t` which of the two it is; it may run on until its first
-  /// suspension before this returns. \throws std::logic_error in a forked child
+  /// For work that keeps dividing itself. It is like spawn while few jobs are queued for this worker, so that
+  /// others find some. Otherwise `t` begins right here, like a call, which costs a tenth and keeps memory
+  /// small. `t` must work either way; it may run to its first suspension before this returns. \throws
+  /// std::logic_error in a forked child
   void fork(task<void> t) {
     on_.require_workers();
     if (!on_.queue_is_long()) return spawn(std::move(t));
@@ -75,7 +76,7 @@ class scope : detail::task_owner {
   class [[nodiscard]] join_awaiter : job {
    public:
     explicit join_awaiter(scope& s) noexcept : scope_(s) {}
-    /// All have ended, and only they could spawn more.
+    /// All tasks have ended, and only they could spawn more.
     bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
       handle_ = handle;

@@ -1,5 +1,5 @@
 /// \file
-/// The reorder ring: things are finished in any order and taken in theirs.
+/// The reorder ring: items are finished in any order and taken in order.
 #pragma once
 
 #include <atomic>
@@ -16,17 +16,17 @@
 namespace wick::inline v0_1::detail {
 
 /// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
-/// most `capacity` numbers may be under way at a time: the code that hands them out keeps to that (taken() +
-/// capacity).
+/// most `capacity` numbers may be in flight at a time: the code that hands them out must ensure that (taken()
+/// + capacity).
 ///
 /// Writes before publish are visible to the consumer. The code that hands out numbers must make the
 /// consumer's writes before it took a number visible to the publisher of the number `capacity` later. The
-/// consumer may move from thread to thread if something orders its calls, as awaiting does. The items are not
-/// owned; they must not be null.
+/// consumer may move between threads if something orders its calls, as awaiting does. The sequencer doesn't
+/// own the items; they must not be null.
 ///
 /// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
-/// tells whether the consumer must be woken; nothing of the sequencer is touched after that, so the consumer
-/// may destroy it as soon as it has the last item.
+/// tells whether the consumer must be woken; it doesn't touch the sequencer after that, so the consumer may
+/// destroy it as soon as it has the last item.
 template <class T, class Atomics = detail::std_atomics, class Executor = executor>
 class sequencer {
   using slot = typename Atomics::template atomic<std::uintptr_t>;
@@ -37,22 +37,22 @@ class sequencer {
 
   std::size_t capacity() const noexcept { return mask_ + 1; }
 
-  /// Any thread, once a number.
+  /// Any thread, once per number.
   void publish(std::uint64_t number, T* item) noexcept {
     const std::uintptr_t before =
         slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
     if (before == empty) return;
-    // The consumer waits for this very number, and stays until it is woken.
+    // The consumer waits for exactly this number, and stays until it is woken.
     if (before == waits_asleep)
       awake_.set();
     else
       reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
   }
 
-  /// The next number to be taken. Consumer.
+  /// The next number to take. Consumer.
   std::uint64_t taken() const noexcept { return next_; }
 
-  /// The next item if it is there, else null. Consumer.
+  /// The next item, or null if it isn't there. Consumer.
   T* try_take() noexcept {
     slot& place = slots_[next_ & mask_];
     const std::uintptr_t item = place.load(std::memory_order_acquire);
@@ -71,7 +71,7 @@ class sequencer {
     return try_take();
   }
 
-  /// The same for no longer than `most`, or less: null when it is not there then.
+  /// The same for at most `most`; it may return early. Null if the item isn't there by then.
   T* take_for(std::chrono::nanoseconds most) noexcept {
     slot& place = slots_[next_ & mask_];
     std::uintptr_t seen = empty;
@@ -81,7 +81,7 @@ class sequencer {
         !awake_.wait_for(most)) {
       seen = waits_asleep;
       if (place.compare_exchange_strong(seen, empty, std::memory_order_relaxed)) return nullptr;
-      awake_.wait();  // it was published meanwhile, and the publisher sets it
+      awake_.wait();  // it was published meanwhile, and the publisher sets the flag
     }
     return try_take();
   }
@@ -114,7 +114,7 @@ class sequencer {
  private:
   static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
   static constexpr std::uintptr_t empty = 0,
-                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
+                                  waits_asleep = 1;  // or an awaiter's address with the lowest bit set
 
   const std::size_t mask_;
   const std::unique_ptr<slot[]> slots_;

@@ -1,5 +1,5 @@
 /// \file
-/// A worker's own queue: it puts jobs in, it and the others take the oldest out.
+/// A worker's own queue: the worker pushes jobs; it and the others take the oldest.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace wick::inline v0_1::detail {
 /// batches leave in order and the oldest sample holds up all others.
 ///
 /// push: only the owner. pop, pop_half, empty, size: any thread. The owner's writes before push are visible
-/// to the thread that pops. The queue does not own what it holds; it must be empty (or its content accounted
-/// for elsewhere) when it is destroyed.
+/// to the thread that pops. The queue doesn't own its items; it must be empty (or its items accounted for
+/// elsewhere) when it is destroyed.
 template <class T, class Atomics = detail::std_atomics>
 class steal_queue {
   template <class V>
@@ -41,15 +41,15 @@ class steal_queue {
     return true;
   }
 
-  /// The oldest item, or null when there is none.
+  /// The oldest item, or null if there is none.
   T* pop() noexcept {
     T* item;
     return pop_half(&item, 1) != 0 ? item : nullptr;
   }
-  /// The oldest items, into `to`: half of what is there, rounded up, at most `most`. How many; what lies
-  /// after them in `to` is lost.
+  /// Takes the oldest items into `to`: half of those present, rounded up, at most `most`. Returns how many;
+  /// the elements of `to` after them are overwritten.
   std::size_t pop_half(T** to, std::size_t most) noexcept {
-    // An old head does no harm: the exchange below fails then and brings the new one.
+    // A stale head does no harm: the exchange below fails then and loads the new one.
     std::uint64_t head = head_.load(std::memory_order_relaxed);
     for (;;) {
       // acquire: sees the items up to this tail, and what they point to
@@ -59,7 +59,7 @@ class steal_queue {
       for (std::uint64_t i = 0; i < n; ++i)
         to[i] = items_[(head + i) & mask_].load(std::memory_order_relaxed);
       // release: the reads above are over before the producer may see the slots as free.
-      // On failure another took some, and `head` is the new one: 64 bits never come round.
+      // On failure, another thread took some, and `head` is the new one: 64 bits never wrap around.
       if (head_.compare_exchange_weak(head, head + n, std::memory_order_release, std::memory_order_relaxed)) {
         return static_cast<std::size_t>(n);
       }
@@ -69,7 +69,7 @@ class steal_queue {
   bool empty() const noexcept {
     return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
   }
-  /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
+  /// A snapshot; while others push and pop, it may be off by what they did meanwhile.
   std::size_t size() const noexcept {
     const std::uint64_t head = head_.load(std::memory_order_acquire),
                         tail = tail_.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
 /// \file
-/// Who shares an executor's workers, and how long each of them has used them.
+/// The users of an executor's workers, and how long each has used them.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Any thread. A tenant counts its own time; only ticks_of_others() asks for it.
+/// Any thread. A tenant counts its own time; only ticks_of_others() and leave() ask for it.
 class tenants {
  public:
-  /// `ticks(who)` is how long `who` has used the workers so far; called on any thread until leave().
+  /// `ticks(who)` returns how long `who` has used the workers so far; any thread may call it until leave().
   void enter(const void* who, std::uint64_t (*ticks)(const void*));
   void leave(const void* who) noexcept;
-  /// Of all that there are and were, without `who`.
+  /// The ticks of all present and past tenants except `who`.
   std::uint64_t ticks_of_others(const void* who) const;
 
  private:

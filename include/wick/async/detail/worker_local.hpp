@@ -1,5 +1,5 @@
 /// \file
-/// One object a worker: scratch memory, a decompressor, a tokenizer that is not thread-safe.
+/// One object per worker: scratch memory, a decompressor, a tokenizer that isn't thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each lies in cache lines
-/// of its own. A coroutine must not keep the reference over a suspension: it may wake up on another worker.
+/// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each object has its own
+/// cache lines. A coroutine must not keep the reference across a suspension: it may resume on another worker.
 ///
 /// get: workers and helpers of this executor, without a lock, since each touches its own. The objects are
-/// destroyed on the thread that destroys this, when no worker uses it any more; the executor may be gone by
+/// destroyed on the thread that destroys this, when no worker uses it anymore; the executor may be gone by
 /// then.
 template <class T>
 class worker_local {
  public:
   explicit worker_local(const executor& on) : on_(&on), count_(on.slots()), slots_(count_) {}
 
-  /// The calling worker's object. \throws std::logic_error on a thread that is neither worker nor helper
+  /// The calling worker's object. \throws std::logic_error on a thread that is neither a worker nor a helper
   template <class Make>
     requires std::is_invocable_r_v<T, Make&>
   T& get(Make&& make) {
@@ -38,7 +38,7 @@ class worker_local {
     return get([] { return T(); });
   }
 
-  /// Calls f(T&) for each object there is. Only while no worker uses them.
+  /// Calls f(T&) for each object that exists. Only while no worker uses them.
   template <class F>
   void for_each(F&& f) {
     for (std::size_t i = 0; i < count_; ++i) {

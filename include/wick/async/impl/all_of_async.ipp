@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of async/, which are compiled once.
+/// Includes the implementation of async/, which is compiled once.
 #pragma once
 
 #include <wick/async/impl/concurrency.ipp>

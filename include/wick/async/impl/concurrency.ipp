@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/concurrency.hpp declares. Included in exactly one file of a program.
+/// Implements async/detail/concurrency.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,11 @@ namespace wick::inline v0_1::detail {
 namespace {
 
 constexpr double least_seconds = 0.2, most_seconds = 1.5;
-/// Ways from the base, tried one after the other; the one that helped is tried again first.
+/// Steps from the base, tried one after another; one that helped is tried again first.
 constexpr double steps[] = {2, 0.5, 1.25, 0.8, 0.9};
 constexpr std::size_t ways = sizeof steps / sizeof *steps;
-/// Up to here the last way is one call less, which a quarter more and a fifth less can miss: 9, 11 and 7.
+/// Up to this limit, the last step is one call fewer, which the steps of a quarter more and a fifth less can
+/// miss: 9, 11, and 7.
 constexpr std::size_t few = 10;
 
 }  // namespace
@@ -69,7 +70,7 @@ void concurrency::judge(double rate, bool wanted) noexcept {
       rest_ = 0;
     }
   }
-  // Where calls don't wait for threads, more of them change nothing.
+  // If calls don't wait for threads, more threads change nothing.
   if (limit_ != base_ || !wanted) return;
   if (way_ >= ways) {
     way_ = 0;

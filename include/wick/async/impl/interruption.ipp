@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/interruption.hpp declares. Included in exactly one file of a program.
+/// Implements async/detail/interruption.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/async/detail/interruption.hpp>

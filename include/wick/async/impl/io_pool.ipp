@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/io_pool.hpp declares. Included in exactly one file of a program.
+/// Implements async/detail/io_pool.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace wick::inline v0_1::detail {
 struct io_pool::shared {
   explicit shared(const concurrency& c) : at_a_time(c) {}
   bool may_run() const noexcept { return first != nullptr && (running < at_a_time.limit() || stopping); }
-  /// Whether a job that was queued needs a thread woken. Where as many run as may, they take it later.
+  /// Whether to wake a thread for a job that was queued. If as many run as may, they take it later.
   bool may_wake() noexcept {
     if (idle <= waking || running + waking >= at_a_time.limit()) return false;
     ++waking;
@@ -43,9 +43,9 @@ struct io_pool::shared {
   job* first = nullptr;
   job** last = &first;
   std::size_t queued = 0, running = 0, idle = 0;  // jobs, jobs, threads
-  std::size_t waking = 0;                         // of the idle ones, those that were sent a wake-up
+  std::size_t waking = 0;                         // idle threads that were sent a wake-up
   bool stopping = false;
-  visitors wakers;  // on their way from the mutex to the wake-up
+  visitors wakers;  // threads between the mutex and the wake-up
   std::chrono::steady_clock::duration calls{};
   std::vector<std::thread> threads;
 };
@@ -58,7 +58,7 @@ io_pool::io_pool(const concurrency& at_a_time)
 
 io_pool::~io_pool() {
   stop();
-  // In a forked child the threads are missing: they can't be joined, nor destroyed without.
+  // In a forked child the threads don't exist: they can't be joined, and can't be destroyed unjoined.
   if (born_.elsewhere())
     static_cast<void>(shared_.release());
   else
@@ -94,7 +94,7 @@ void io_pool::post(job* j) {
     ++s.queued;
     try {
       grow();
-    } catch (...) {  // another thread does it, if there is one
+    } catch (...) {  // another thread runs it, if there is one
       if (s.threads.empty()) {
         --s.queued;
         throw;
@@ -150,7 +150,7 @@ void io_pool::start_one() {
   const detail::signals_blocked quiet;
   s.threads.emplace_back([this, &s, number] {
     detail::name_this_thread("wick-io", number);
-    cpus_.apply();  // the caller may be a worker that is bound to one
+    cpus_.apply();  // the caller may be a worker that is bound to one processor
     mine() = {&s, static_cast<std::uint32_t>(number)};
     work(s);
   });
@@ -187,7 +187,7 @@ void io_pool::work(shared& s) noexcept {
     }
     try {
       grow();
-    } catch (...) {  // no memory for a thread: those that are there do the calls
+    } catch (...) {  // no new thread could be started: the existing ones run the calls
     }
   }
 }

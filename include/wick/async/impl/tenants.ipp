@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/tenants.hpp declares. Included in exactly one file of a program.
+/// Implements async/detail/tenants.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/timer_queue.hpp declares. Included in exactly one file of a program.
+/// Implements async/detail/timer_queue.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <mutex>
@@ -22,7 +22,7 @@ struct timer_queue::shared {
   std::uint64_t added = 0;
   std::size_t watching = 0;
   bool stopping = false;
-  visitors wakers;  // on their way from the mutex to the wake-up
+  visitors wakers;  // threads between the mutex and the wake-up
   std::thread thread;
 
   static bool before(const timer* a, const timer* b) noexcept;
@@ -36,7 +36,7 @@ timer_queue::timer_queue() : shared_(make_owned<shared>()) {}
 
 timer_queue::~timer_queue() {
   stop();
-  // In a forked child the thread is missing: it can't be joined, nor destroyed without.
+  // In a forked child the thread doesn't exist: it can't be joined, and can't be destroyed unjoined.
   if (born_.elsewhere())
     static_cast<void>(shared_.release());
   else
@@ -54,7 +54,7 @@ bool timer_queue::add(timer& t) {
       const detail::signals_blocked quiet;
       s.thread = std::thread([&s, cpus = cpus_] {
         detail::name_this_thread("wick-time", 0);
-        cpus.apply();  // the caller may be a worker that is bound to one
+        cpus.apply();  // the caller may be a worker that is bound to one processor
         work(s);
       });
     }

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what async/detail/worker_pool.hpp declares. Included in exactly one file of a program.
+/// Implements async/detail/worker_pool.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct worker_pool::queues : run_queues {
 };
 
 struct worker_pool::threads {
-  /// What others may look at of a worker's, as long as it lives.
+  /// What other threads may read of a worker's, as long as it lives.
   struct look {
     std::atomic<const resumption*> at{nullptr};
     std::atomic<int> id{0};
@@ -41,7 +41,7 @@ void worker_pool::bind(binding& to, int cpu) noexcept {
   to.tried.set();
 }
 
-/// No inline function: a coroutine that is resumed on another thread must ask again.
+/// Never inlined: a coroutine that is resumed on another thread must ask again.
 [[gnu::noinline]] worker_pool::identity& worker_pool::self() noexcept {
   thread_local identity me;
   return me;
@@ -134,7 +134,8 @@ worker_pool::worker_pool(const executor_options& options)
   const std::size_t n = workers();
   threads_->all.reserve(n);
   threads_->looks = std::make_unique<threads::look[]>(n);
-  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
+  // Outlives the threads' use of it: all have tried before the constructor ends, or the constructor has
+  // joined them.
   const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
   try {
     for (std::size_t i = 0; i < n; ++i) {
@@ -157,19 +158,19 @@ worker_pool::worker_pool(const executor_options& options)
                                   " can't be bound to processor " + std::to_string(bindings[i].refused) +
                                   "; pin_to may name" + allowed);
     }
-  } catch (...) {  // no more threads to be had: those that started must be joined
+  } catch (...) {  // the threads that did start must be joined
     end_workers();
     throw;
   }
 }
 
 worker_pool::~worker_pool() {
-  if (forked()) {  // the threads are missing: there is no thread to wait for or to join
+  if (forked()) {  // no thread exists to wait for or to join
     static_cast<void>(threads_.release());
     return;
   }
   timers_.stop();  // wakes sleeping coroutines, with "cancelled"
-  io_.stop();      // what it still has is done, and posts its continuations here
+  io_.stop();      // runs its remaining calls, which post their continuations here
   end_workers();
   queues_->wait_for_posters();
 }

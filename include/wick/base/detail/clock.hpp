@@ -1,5 +1,5 @@
 /// \file
-/// How long a tick of the clock that costs a few nanoseconds takes.
+/// Finds how long a tick takes of the clock that costs a few nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
-/// it.
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value type; any thread may
+/// read it.
 class tick_scale {
  public:
   tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
@@ -18,9 +18,9 @@ class tick_scale {
   double elapsed() const noexcept {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
   }
-  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
+  /// Seconds per tick; more precise the older this is (after 1 ms, to about one part in a thousand).
   double seconds_per_tick() const noexcept {
-    // Read again if the thread lost its processor between the two clocks.
+    // Reads several times and keeps the fastest: the thread may lose its processor between the two clocks.
     std::uint64_t least = ~std::uint64_t{0}, ticks = 0;
     double seconds = 0;
     for (int i = 0; i < 4; ++i) {

@@ -1,5 +1,5 @@
 /// \file
-/// Waiting for what a mutex guards to change.
+/// Waits for something that a mutex guards to change.
 #pragma once
 
 #include <atomic>
@@ -10,18 +10,18 @@
 
 namespace wick::inline v0_1::detail {
 
-/// In place of std::condition_variable, which in glibc before 2.41 now and then loses a notify_one when
-/// several threads wait (its bug 25847): a job would lie there while all workers that could take it sleep. It
-/// also has nothing to be destroyed, so it may be left behind in a forked child.
+/// Used instead of std::condition_variable, which in glibc before 2.41 occasionally loses a notify_one when
+/// several threads wait (its bug 25847): a job would stay queued while all workers that could take it sleep.
+/// It also needs no destruction, so it may be left behind in a forked child.
 ///
-/// A waiter holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while it
-/// stays. A notifier has held the mutex for the change. If that was before, the waiter has seen the change;
-/// if after, the waiter is counted, and the count that it read is an old one: no wake-up is lost. (Unless 2³²
-/// changes come between a read and a sleep.)
+/// A waiter holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while the
+/// count stays the same. A notifier has held the mutex for the change. If that was before, the waiter has
+/// seen the change; if after, the waiter is counted, and the count that it read is an old one: no wake-up is
+/// lost. (Unless 2³² changes come between a read and a sleep.)
 template <class Atomics = std_atomics>
 class basic_condition {
  public:
-  /// After a change under the mutex, or still under it.
+  /// Call it after a change under the mutex, or still under it.
   void notify_one() noexcept {
     if (waiting_.load(std::memory_order_relaxed) == 0) return;
     changes_.fetch_add(1, std::memory_order_relaxed);
@@ -33,7 +33,7 @@ class basic_condition {
     Atomics::wake_all(changes_);
   }
 
-  /// `lock` is unlocked meanwhile. May return for no reason.
+  /// Unlocks `lock` meanwhile. May return spuriously.
   template <class Lock>
   void wait(Lock& lock) {
     const std::uint32_t seen = begin();
@@ -42,7 +42,7 @@ class basic_condition {
     lock.lock();
     end();
   }
-  /// The same for no longer than `most`.
+  /// The same for at most `most`.
   template <class Lock>
   void wait_for(Lock& lock, std::chrono::nanoseconds most) {
     const std::uint32_t seen = begin();
@@ -51,7 +51,7 @@ class basic_condition {
     lock.lock();
     end();
   }
-  /// Until `holds()`, which is asked under the mutex.
+  /// Waits until `holds()`, which is called under the mutex.
   template <class Lock, class Predicate>
   void wait(Lock& lock, Predicate&& holds) {
     while (!holds()) wait(lock);

@@ -11,17 +11,17 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The system's bit mask, as long as the kernel's is. Empty where there is no such thing.
+/// The system's bit mask, as long as the kernel's. Empty on systems that have none.
 class cpu_set {
  public:
   static cpu_set of_this_thread();
 
   static cpu_set of(int cpu);
 
-  /// Their numbers, ascending.
+  /// The processors' numbers, ascending.
   std::vector<int> numbers() const;
 
-  /// Binds the calling thread. False when the system refuses; an empty set changes nothing.
+  /// Binds the calling thread. Returns false if the system refuses; an empty set changes nothing.
   bool apply() const noexcept;
 
  private:

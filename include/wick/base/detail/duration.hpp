@@ -1,6 +1,6 @@
 /// \file
-/// The durations and clocks of std::chrono. libstdc++ has them in a header of their own; <chrono> brings
-/// calendars, formats and <sstream>, a tenth of what core.hpp would cost with it.
+/// The durations and clocks of std::chrono. libstdc++ has a separate header for them; <chrono> adds
+/// calendars, formats, and <sstream>, which would be a tenth of the cost of core.hpp.
 #pragma once
 
 #include <ratio>

@@ -1,5 +1,5 @@
 /// \file
-/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
+/// The basis of the engine's lock-free types: atomics, and sleeping on one of them (the futex on Linux,
 /// std::atomic::wait elsewhere).
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Sleeps while `word` holds `expected`; may return for no reason.
+/// Sleeps while `word` holds `expected`; may return spuriously.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
 #ifdef __linux__
   static_assert(sizeof(word) == 4);
@@ -33,7 +33,7 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected)
 #endif
 }
 
-/// The same, for no longer than `most`.
+/// The same for at most `most`.
 inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
                            std::chrono::nanoseconds most) noexcept {
 #ifdef __linux__
@@ -63,7 +63,7 @@ inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
 
 inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
 
-/// Tells the processor that the thread only looks at a word again and again.
+/// Tells the processor that the thread is in a spin loop.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -72,9 +72,8 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the same
-/// code over atomics that try each interleaving and each memory order that C++ allows; only the tests use
-/// others.
+/// A program's atomics. The lock-free types are templates over them, so that the tests can run the same code
+/// over atomics that try each interleaving and each memory order that C++ allows; only the tests use others.
 struct std_atomics {
   template <class T>
   using atomic = std::atomic<T>;
@@ -113,7 +112,7 @@ class basic_wake_flag {
       Atomics::wait(word_, sleeping_value);
     }
   }
-  /// Sleeps for no longer than `most`, and may return early for no reason. Whether it is set then.
+  /// Sleeps for at most `most`; may return early. Returns whether it is set.
   bool wait_for(std::chrono::nanoseconds most) noexcept {
     std::uint32_t seen = clear_value;
     if (word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_relaxed) ||

@@ -1,5 +1,5 @@
 /// \file
-/// Text of any bytes in a page.
+/// Puts arbitrary bytes into an HTML page as text.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// `text` as text of HTML, also in an attribute. Control characters, and bytes that are no UTF-8, are written
-/// as the characters \xNN, as printable() does.
+/// `text` as HTML text, also for attributes. Control characters, and bytes that aren't UTF-8, are written as
+/// the characters \xNN, as printable() does.
 std::string html_text(std::string_view text);
 
 }  // namespace wick::detail

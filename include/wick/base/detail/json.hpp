@@ -1,5 +1,5 @@
 /// \file
-/// JSON, written piece by piece. For what is compiled once.
+/// Writes JSON piece by piece. For definitions that are compiled once.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Nine digits of it, whatever the locale is.
+/// The value in nine significant digits, whatever the locale.
 inline std::string number_text(double value) {
   std::array<char, 32> text{};
   const auto end =
@@ -21,7 +21,7 @@ inline std::string number_text(double value) {
   return {text.data(), end};
 }
 
-/// Members of an object of JSON, one after the other.
+/// The members of a JSON object, one after another.
 class json_object {
  public:
   json_object& add(std::string_view name, double value) {

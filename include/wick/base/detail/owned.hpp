@@ -1,5 +1,5 @@
 /// \file
-/// A pointer that owns what it points to.
+/// A pointer that owns its object.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// std::unique_ptr without deleters. A program that includes wick compiles each type of it that a header
-/// names: with g++ 12 a std::unique_ptr takes 6 ms (its tuple, and what that asks of assignments), this one
+/// std::unique_ptr without deleters. A program that includes wick compiles every pointer type that a header
+/// names: with g++ 12, a std::unique_ptr takes 6 ms (its tuple, and the checks for its assignments), this one
 /// no measurable time. Headers use this; types that no header names use std::unique_ptr.
 template <class T>
 class owned {
@@ -40,12 +40,12 @@ class owned {
   T* mine_ = nullptr;
 };
 
-/// An array, of a size that its owner knows.
+/// An array; its owner knows the size.
 template <class T>
 class owned<T[]> {
  public:
   constexpr owned() noexcept = default;
-  /// Each is value-initialized. \throws std::bad_alloc, and what a constructor of T throws
+  /// Value-initializes each element. \throws std::bad_alloc, and what a constructor of T throws
   explicit owned(std::size_t size) : mine_(new T[size]()) {}
   owned(owned&& other) noexcept : mine_(std::exchange(other.mine_, nullptr)) {}
   owned& operator=(owned&& other) noexcept {

@@ -1,5 +1,5 @@
 /// \file
-/// Knowing that one is in a forked child, where no thread but the one that forked exists.
+/// Detects a forked child, where only the thread that forked exists.
 #pragma once
 
 #include <atomic>
@@ -7,14 +7,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
-/// the system for the process id at each use is a system call.
+/// The number of forks between the process that first asked and this one. A handler counts them, because
+/// asking for the process id at each use would be a system call.
 inline std::atomic<std::uint32_t>& forks() noexcept {
   static constinit std::atomic<std::uint32_t> count{0};
   return count;
 }
 
-/// Remembers the process that it was made in.
+/// Remembers the process that made it.
 class process_mark {
  public:
   process_mark() noexcept;

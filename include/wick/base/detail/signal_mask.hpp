@@ -1,5 +1,5 @@
 /// \file
-/// Which signals the threads of this library take: only those that they cause themselves.
+/// Which signals this library's threads take: only those that they cause themselves.
 #pragma once
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -10,13 +10,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// As long as one lives, the calling thread has all signals blocked but those below. A thread that it starts
-/// meanwhile inherits that, from its first instruction on: a handler of the program's (for SIGINT, SIGTERM,
-/// SIGALRM, SIGCHLD, …) runs on the program's own threads, as without this library, and never in the middle
-/// of a worker's job, where its system calls would be interrupted too.
+/// While one of these exists, the calling thread blocks all signals except those below. A thread that it
+/// starts meanwhile inherits that from its first instruction on: the program's handlers (for SIGINT, SIGTERM,
+/// SIGALRM, SIGCHLD, …) run on the program's own threads, as without this library, and never in the middle of
+/// a worker's job, whose system calls they would interrupt.
 ///
-/// Not blocked, unless the calling thread had them blocked: signals that a thread causes by an instruction or
-/// a call of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since no other
+/// Not blocked, unless the calling thread had them blocked: signals that a thread causes by its own
+/// instruction or call (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since no other
 /// thread can take them, and SIGPROF, which must reach the thread that uses the time.
 class signals_blocked {
  public:
@@ -46,7 +46,7 @@ class signals_blocked {
 };
 
 #if defined(__unix__) || defined(__APPLE__)
-/// In the calling thread, for its whole life.
+/// Blocks a signal in the calling thread for the thread's whole life.
 inline void block_signal(int number) noexcept {
   ::sigset_t one;
   ::sigemptyset(&one);

@@ -1,5 +1,5 @@
 /// \file
-/// Names and numbers of threads, so that top, perf, a debugger and messages say who is who.
+/// Thread names and numbers, so that top, perf, a debugger, and messages can tell threads apart.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,13 @@ inline void name_this_thread(const char* name, std::size_t number) noexcept {
 #endif
 }
 
-/// Of the calling thread, by so many steps as nice(1) counts; on Linux. Where the system refuses it stays.
+/// Lowers the calling thread's priority by `steps`, as nice(1) counts; on Linux. If the system refuses, the
+/// priority stays.
 void lower_priority(int steps) noexcept;
-/// The system's number of the calling thread; 0 where it has none.
+/// The system's id of the calling thread; 0 if it has none.
 int this_thread_id() noexcept;
-/// What a thread of this process does: 'R' it computes, 'S' it sleeps in a call of the system, 'D' the same
-/// for a disk or another device; 0 where the system doesn't say.
+/// What a thread of this process does: 'R' it computes, 'S' it sleeps in a system call, 'D' the same for a
+/// disk or another device; 0 if the system doesn't say.
 char thread_state(int id) noexcept;
 
 }  // namespace wick::detail

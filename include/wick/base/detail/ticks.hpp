@@ -8,8 +8,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
-/// between two processors they may differ by a few, so subtract with care what another thread has read.
+/// Ticks of the fastest steady clock available; tick_scale says how long one takes. They rise on one thread;
+/// between two processors they may differ by a few, so be careful when you subtract another thread's ticks.
 inline std::uint64_t now_ticks() noexcept {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -25,7 +25,8 @@ inline std::uint64_t now_ticks() noexcept {
 /// The rate that constants in ticks are written for: about that of x86's counter, which runs at 2 to 4 GHz.
 inline constexpr std::uint64_t nominal_rate = 2'500'000'000;
 
-/// Ticks a second of now_ticks(). On x86 it's the nominal rate; 64-bit ARM's counter runs at 24 MHz to 1 GHz.
+/// Ticks per second of now_ticks(). On x86 it's the nominal rate; 64-bit ARM's counter runs at 24 MHz to 1
+/// GHz.
 inline std::uint64_t tick_rate() noexcept {
 #if defined(__x86_64__)
   return nominal_rate;
@@ -39,7 +40,7 @@ inline std::uint64_t tick_rate() noexcept {
 #endif
 }
 
-/// Nominal ticks, as ticks of a counter of this rate; at least one.
+/// Converts nominal ticks to ticks of a counter with this rate; at least one.
 constexpr std::uint64_t in_ticks(std::uint64_t nominal, std::uint64_t rate) noexcept {
   const std::uint64_t ticks = nominal / nominal_rate * rate + nominal % nominal_rate * rate / nominal_rate;
   return ticks != 0 ? ticks : 1;

@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of base/, which are compiled once.
+/// Includes the implementation of base/, which is compiled once.
 #pragma once
 
 #include <wick/base/impl/cpu_set.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/cpu_set.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/cpu_set.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/cpus.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/cpus.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::string text_of(const std::string& path) {
 
 namespace {
 
-/// The least limit of a group and of those above it, 0: none. `of` gives that of a folder.
+/// The lowest limit of a group and of those above it, 0: none. `of` returns a folder's limit.
 template <class Of>
 std::uint64_t tightest(const std::string& mount, std::string_view group, Of of) {
   std::uint64_t least = 0;
@@ -52,7 +52,7 @@ std::uint64_t tightest(const std::string& mount, std::string_view group, Of of) 
 }
 
 /// The same for all groups of a process.
-/// \param of  of a folder, and whether it is v2's
+/// \param of  takes a folder, and whether it is v2's
 template <class Of>
 std::uint64_t tightest_of_groups(std::string_view groups, const std::string& mount,
                                  const std::string& controller, Of of) {
@@ -98,7 +98,7 @@ std::uint64_t cgroup_memory(std::string_view groups, const std::string& mount) {
     for (const char* const name : {v2 ? "/memory.max" : "/memory.limit_in_bytes",
                                    v2 ? "/memory.high" : "/memory.soft_limit_in_bytes"}) {
       const std::string text = text_of(folder + name);
-      std::uint64_t bytes = 0;  // stays so for "max"
+      std::uint64_t bytes = 0;  // stays 0 for "max"
       std::from_chars(text.data(), text.data() + text.size(), bytes);
       if (bytes != 0 && (least == 0 || bytes < least)) least = bytes;
     }

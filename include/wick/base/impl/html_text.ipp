@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/html_text.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/html_text.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

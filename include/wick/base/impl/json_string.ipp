@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/json_string.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/json_string.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/base/detail/json_string.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/launch.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/launch.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// Empty where it isn't set.
+/// Empty if it isn't set.
 std::string_view variable(const char* name) noexcept {
   const char* const text = name == nullptr ? nullptr : std::getenv(name);
   return text == nullptr ? std::string_view() : std::string_view(text);
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) noexcept {
   return n;
 }
 
-/// A variable of a launcher. Text that is not a number is a fault.
+/// A launcher's variable. Text that isn't a number is a fault.
 std::uint64_t number(const char* name, std::uint64_t otherwise, std::string& fault) {
   const std::string_view text = variable(name);
   if (text.empty()) return otherwise;
@@ -38,7 +38,7 @@ std::uint64_t number(const char* name, std::uint64_t otherwise, std::string& fau
   return otherwise;
 }
 
-/// Of Slurm's "2(x3),1", the tasks of a node.
+/// The number of tasks of a node in Slurm's "2(x3),1".
 std::uint64_t tasks_of_node(std::string_view counts, std::uint64_t node) noexcept {
   while (!counts.empty()) {
     const std::string_view entry = counts.substr(0, counts.find(','));
@@ -107,8 +107,8 @@ constexpr std::array<launcher_variables, 3> launchers{{
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    // srun sets it for the tasks of a step; a batch script has SLURM_PROCID and SLURM_NTASKS, and is one
-    // process.
+    // srun sets SLURM_STEP_NUM_TASKS for a step's tasks; a batch script has SLURM_PROCID and SLURM_NTASKS,
+    // and is one process.
     {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr},
 }};
 launch of_others(const launcher_variables& v) {
@@ -127,7 +127,7 @@ launch of_others(const launcher_variables& v) {
   return out;
 }
 
-/// All that are there, the innermost first.
+/// All launchers that are found, the innermost first.
 std::vector<launch> all_launches() {
   std::vector<launch> found;
   const bool some_rank = !variable("RANK").empty(), some_world = !variable("WORLD_SIZE").empty();
@@ -150,7 +150,7 @@ std::vector<launch> all_launches() {
 launch find_launch() {
   const std::vector<launch> found = all_launches();
   launch out = found.empty() ? launch() : found[0];
-  // These give their processes numbers of their own.
+  // These launchers number their processes themselves.
   const bool renumbers = !variable("TORCHELASTIC_RUN_ID").empty() || !variable("RAY_JOB_ID").empty();
   for (std::size_t i = 1; i < found.size() && out.fault.empty(); ++i) {
     const launch& outer = found[i];
@@ -172,7 +172,7 @@ std::uint64_t local_ranks() noexcept {
   try {
     const launch here = find_launch();
     return here.local_world == 0 ? 1 : here.local_world;
-  } catch (...) {  // no memory for the words
+  } catch (...) {  // no memory for the strings
     return 1;
   }
 }

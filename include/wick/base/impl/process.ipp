@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/process.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/process.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <pthread.h>

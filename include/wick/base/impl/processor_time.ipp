@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/processor_time.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/processor_time.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ thread_usage usage_of_this_thread() noexcept {
 #ifdef RUSAGE_THREAD
   ::rusage r;
   if (::getrusage(RUSAGE_THREAD, &r) != 0) return out;
-  // Its times are brought up to date by the clock's tick alone.
+  // getrusage updates its times only at the clock's tick.
   out.nanoseconds = static_cast<std::uint64_t>(1e9 * seconds_on(CLOCK_THREAD_CPUTIME_ID));
   out.waits = static_cast<std::uint64_t>(r.ru_nvcsw);
 #endif

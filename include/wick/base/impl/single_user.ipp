@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/single_user.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/single_user.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what base/detail/thread_name.hpp declares. Included in exactly one file of a program.
+/// Implements base/detail/thread_name.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ int this_thread_id() noexcept {
 void lower_priority([[maybe_unused]] int steps) noexcept {
 #ifdef __linux__
   if (steps <= 0) return;
-  const auto self = static_cast<::id_t>(this_thread_id());  // to Linux a thread has a priority of its own
+  const auto self = static_cast<::id_t>(this_thread_id());  // on Linux, each thread has its own priority
   errno = 0;
   const int now = ::getpriority(PRIO_PROCESS, self);
   if (now != -1 || errno == 0)

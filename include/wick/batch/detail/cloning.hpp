@@ -1,5 +1,5 @@
 /// \file
-/// Another one of an item, for what is cached.
+/// Duplicates items for caches.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// `possible`, and then `T of(const T&)`: a copy, or what `clone()` gives of what can't be copied.
+/// `possible`, and then `T of(const T&)`: a copy, or the result of `clone()` if T can't be copied.
 template <class T>
 struct cloning {
   static constexpr bool possible = std::is_copy_constructible_v<T>;
@@ -33,7 +33,7 @@ struct cloning<bytes> {
   static constexpr bool possible = true;
   static bytes of(const bytes& item) { return bytes(item.data(), item.size()); }
 };
-/// A vector says of itself that it can be copied, whatever is in it.
+/// std::is_copy_constructible is true for any vector, whatever its elements are.
 template <class T, class A>
 struct cloning<std::vector<T, A>> {
   static constexpr bool possible = cloning<T>::possible;
@@ -53,7 +53,7 @@ struct cloning<sample<D, T>> {
   static constexpr bool possible = cloning<D>::possible && cloning<T>::possible;
   static sample<D, T> of(const sample<D, T>& s) { return {cloning<D>::of(s.data), cloning<T>::of(s.target)}; }
 };
-/// A plain struct of what can't be copied.
+/// A plain struct with fields that can't be copied.
 template <reflectable T>
   requires(!std::is_copy_constructible_v<T> && !requires(const T& item) { item.clone(); })
 struct cloning<T> {

@@ -1,5 +1,5 @@
 /// \file
-/// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
+/// Turns samples into a batch: each field has a column, each sample its slot in it, in any order of arrival.
 #pragma once
 
 #include <cstddef>
@@ -71,8 +71,8 @@ struct column_for<T, Output> {
 template <class T, class Output>
 using column_of = typename column_for<T, Output>::type;
 
-/// What the columns of T's fields are put together to: sample<> again, `T::batch_type` or
-/// `T::batch_of<columns…>` where T names one, or a tuple.
+/// The batch made of the columns of T's fields: sample<> again, `T::batch_type` or `T::batch_of<columns…>` if
+/// T has one, else a tuple.
 template <class T, class... O>
 struct batch_shape_of {
   using type = std::tuple<O...>;
@@ -92,7 +92,7 @@ struct batch_shape_of<T, O...> {
   using type = typename T::template batch_of<O...>;
 };
 
-/// The columns of the fields of T, as the column of all.
+/// The columns of T's fields, as one column.
 template <class T, class Output>
 class composite_column {
   template <class... F>
@@ -104,7 +104,7 @@ class composite_column {
  public:
   using output = decltype(whole(std::type_identity<tuple>{}));
 
-  /// `number` tells the columns of a batch apart, nested ones too.
+  /// `number` tells the columns of a batch apart, including nested ones.
   template <class Order>
   void begin(std::size_t n, const Order& order, const std::shared_ptr<slab_pool>& pool,
              std::size_t number = 0) {

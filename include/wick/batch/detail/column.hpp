@@ -1,5 +1,5 @@
 /// \file
-/// What each column of a batch offers to those that fill it: the concept `column`.
+/// The concept `column`: the interface of a batch's columns.
 #pragma once
 
 #include <concepts>
@@ -17,8 +17,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of
-/// memory.
+/// A full column: n samples of shape `each` (for images [H, W, C]) in one block of memory.
 struct column_description {
   std::int64_t count = 0;
   shape each;
@@ -26,7 +25,7 @@ struct column_description {
   bool picture = false;
   layout order = layout::channels_last;
 
-  /// The whole's extents: [N, …], for pictures as `order` says.
+  /// The extents of the whole column: [N, …], for images in the layout `order`.
   shape extents() const {
     shape s{count};
     if (picture && order != layout::nhwc) {
@@ -57,25 +56,25 @@ struct column_description {
   }
 };
 
-/// A sample whose shape is not that of the others.
+/// A sample whose shape differs from the others'.
 struct misfit {
   std::size_t slot;
   std::string text;
 };
 
-/// One field of the samples of a batch, or all of them together: slot i is sample i's. A column serves one
-/// batch after the other, each in this order:
+/// One field of a batch's samples, or all of them together: slot i belongs to sample i. A column serves one
+/// batch after another, each in this order:
 ///
-///  1. `begin(n, order, pool)`: a batch of up to n samples. `order` is a layout, or what converts to one.
-///  2. `put(i, value)`: from any thread, each slot once. An exception from it is the sample's failure.
-///     To write a slot again, `forget(i)` first.
+///  1. `begin(n, order, pool)`: a batch of up to n samples. `order` is a layout, or converts to one.
+///  2. `put(i, value)`: from any thread, each slot once. An exception fails the sample.
+///     To write a slot again, call `forget(i)` first.
 ///  3. All samples have ended, and one thread has the column. `failed`: the slots without a sample, rising.
-///     `first_misfit(n, failed)`: the lowest sample that does not fit the others; it fails, too.
-///     `stale(failed)`: a sample that failed has decided the shape, so all samples must be put again.
-///  4. `close(failed, n)`: the other samples move together. `seal(n)`: work on all n samples that are left,
-///     if the column has any.
+///     `first_misfit(n, failed)`: the lowest sample that doesn't fit the others; it fails, too.
+///     `stale(failed)`: a failed sample set the shape, so all samples must be put again.
+///  4. `close(failed, n)`: moves the other samples together. `seal(n)`: does any remaining work on the n
+///     samples that are left.
 ///  5. `describe(hash)` and `content(i, seed)`: the shape, and the bytes of sample i, for fingerprints.
-///  6. `finish(n)`: the output; or `drop()`: the batch is given up.
+///  6. `finish(n)`: the output; or `drop()`: abandons the batch.
 template <class C, class T, class Order = layout>
 concept column = requires(C& c, const C& filled, std::size_t i, T&& value, const Order& order,
                           const std::shared_ptr<slab_pool>& pool, const std::vector<std::size_t>& failed,
@@ -93,7 +92,7 @@ concept column = requires(C& c, const C& filled, std::size_t i, T&& value, const
   c.drop();
 };
 
-/// The parts of a column whose samples always fit each other, and that has no work left when all have ended.
+/// The parts of a column whose samples always fit each other, and that has no work left once all have ended.
 struct fitting_column {
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
     return std::nullopt;
@@ -103,7 +102,7 @@ struct fitting_column {
   void seal(std::size_t) noexcept {}
 };
 
-/// Of `n` slots, those in `gaps` (rising) have no sample: the others move together, in their order.
+/// Closes the gaps among `n` slots: `gaps` (rising) have no sample, the others move together, in order.
 template <class Slots>
 void close_gaps(Slots& slots, const std::vector<std::size_t>& gaps, std::size_t n) {
   for (std::size_t g = 0; g < gaps.size(); ++g) {

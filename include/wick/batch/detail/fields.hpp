@@ -1,5 +1,5 @@
 /// \file
-/// How a sample is taken apart into fields, each of which becomes a column of the batch.
+/// Splits a sample into fields, each of which becomes a column of the batch.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// How a value says its shape and writes itself into its slot: by members of these names, unless this is
+/// How a value tells its shape and writes itself into its slot: by members of these names, unless this is
 /// specialized for a type that can't have them.
 template <class T>
 struct field_access {
@@ -42,8 +42,8 @@ struct field_access {
   }
 };
 
-/// A value that knows its shape and writes itself into its slot: no copy in between. Pictures say
-/// `static constexpr bool is_picture = true` and give their extents as [H, W, C].
+/// A value that knows its shape and writes itself into its slot, without a copy in between. Images have
+/// `static constexpr bool is_picture = true`, and their extents are [H, W, C].
 template <class T>
 concept batchable = requires(const T& v, slot where) {
   field_access<T>::extents(v);
@@ -91,7 +91,7 @@ template <class T, std::size_t N>
 inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
 
 // The number of fields of an aggregate: the most initializers that its braces take. Empty braces count a C
-// array as one; only where a field has no default, whole values are tried.
+// array as one field; whole values are tried only if a field has no default.
 inline constexpr std::size_t max_fields = 8;
 struct anything {
   template <class T>
@@ -138,7 +138,7 @@ consteval std::size_t field_count() {
     return 0;
 }
 
-/// A plain struct of 1 to 8 fields, all its own.
+/// A plain struct of 1 to 8 fields, none of them inherited.
 template <class T>
 concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> && !requires {
   std::tuple_size<T>::value;
@@ -189,21 +189,21 @@ decltype(auto) with_fields(T& v, F&& f) {
 template <class T>
 concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
 
-/// Any number of values of one type, which can be changed: a std::vector, another container.
+/// A container with mutable values of one type, such as std::vector.
 template <class T>
 concept container_like = requires(T& t) {
   typename T::value_type;
   { *t.begin() } -> std::same_as<typename T::value_type&>;
   t.end();
 } && !std::is_same_v<typename T::value_type, T>;
-/// A std::optional, or what is like one.
+/// A std::optional, or a similar type.
 template <class T>
 concept optional_like = requires(T& t) {
   typename T::value_type;
   { *t } -> std::same_as<typename T::value_type&>;
   t.has_value();
 };
-/// Calls f with each value that lies directly in an item: fields, elements.
+/// Calls f with each value directly in an item: fields, elements.
 template <class T, class F>
 void for_each_inside(T& item, F&& f) {
   if constexpr (composite<std::remove_const_t<T>>) {
@@ -244,13 +244,13 @@ struct can_batch<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
-/// Any number of numbers, or of arrays of them: what can be padded.
+/// A vector of numbers, or of arrays of numbers: it can be padded.
 template <class T>
 inline constexpr bool ragged = false;
 template <class T>
 inline constexpr bool ragged<std::vector<T>> = fixed_array<T>::value && !std::is_same_v<T, bool>;
 
-/// As can_batch, where fields may have any length.
+/// Like can_batch, but fields may have any length.
 template <class T>
 struct can_pad : std::bool_constant<leaf<T> || ragged<T>> {};
 template <composite T>
@@ -260,7 +260,7 @@ struct can_pad<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
-/// Whether it is, or has as a field, what read() is to read; or bytes, with which a batch does nothing. For
+/// Whether a type is or contains something for read() to read; or bytes, which batch() can't use. For
 /// messages.
 template <class T>
 struct has_unread : std::bool_constant<!std::is_void_v<typename once_read<T>::type>> {};

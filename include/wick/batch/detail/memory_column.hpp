@@ -1,5 +1,5 @@
 /// \file
-/// The column of a field of one shape: samples are written into their slots of one block of memory.
+/// The column of a field with one shape: samples are written into their slots of one block of memory.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A column of values of a fixed shape. The first sample to arrive sets the shape and gets the memory.
+/// A column of values of a fixed shape. The first sample to arrive sets the shape and allocates the memory.
 template <class T, class Output>
 class memory_column {
  public:
@@ -33,9 +33,9 @@ class memory_column {
 
   void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
     number_ = number;
-    if (pool_ != pool) pool_ = pool;  // the same one again costs two atomics otherwise
+    if (pool_ != pool) pool_ = pool;  // assigning the same pool would cost two atomics
     capacity_ = n;
-    // Reset all: a batch without samples has the same description wherever it is made.
+    // Reset everything: a batch without samples always has the same description.
     about_ = column_description();
     about_.order = order;
     about_.picture = is_picture<T>;
@@ -55,7 +55,7 @@ class memory_column {
       if (std::byte* at = place(i, each, type)) {
         field_access<T>::write_to(value, slot{at, about_.order == layout::nchw});
       } else {
-        // Written all the same: a value that fails must fail whichever sample came first.
+        // Write it anyway: a value that fails must fail whichever sample came first.
         std::vector<std::byte> scratch(static_cast<std::size_t>(each.count()) * size_of(type));
         field_access<T>::write_to(value, slot{scratch.data(), about_.order == layout::nchw});
       }
@@ -66,7 +66,7 @@ class memory_column {
     }
   }
 
-  /// The misfit of the lowest slot, by the shape of the lowest slot of all, whichever sample came first.
+  /// The misfit in the lowest slot, compared to the lowest slot of all, whichever sample came first.
   /// `failed` rises.
   std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
     if (misfits_.empty()) return std::nullopt;
@@ -100,7 +100,7 @@ class memory_column {
   }
   // The functions below are called after the last write.
 
-  /// Whether samples were left out, since one that failed later had set the shape of a slot: first_misfit()
+  /// Whether samples were left out because one that failed later had set the shape of a slot: first_misfit()
   /// finds no fault with them, and all have to be made again.
   bool stale(const std::vector<std::size_t>& failed) const {
     return std::any_of(misfits_.begin(), misfits_.end(), [&](const auto& m) {
@@ -120,16 +120,16 @@ class memory_column {
     to.add(static_cast<std::uint64_t>(about_.type));
     for (const std::int64_t e : about_.each) to.add(static_cast<std::uint64_t>(e));
   }
-  /// The bytes of one, mixed into `seed`.
+  /// The bytes of one sample, mixed into `seed`.
   std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
     return content_of(base_.load(std::memory_order_relaxed) + i * stride_, stride_, seed);
   }
 
-  /// All slots below `n` are written.
+  /// All slots below `n` have been written.
   output finish(std::size_t n) {
     about_.count = static_cast<std::int64_t>(n);
     if (n == 0) memory_ = pool_->acquire(1, number_);
-    const std::size_t bytes = n * stride_;  // labels are looked at at once, pictures from their beginning on
+    const std::size_t bytes = n * stride_;  // labels are read at once, images from their beginning on
     prefetch_bytes(memory_.data(), bytes, bytes <= few_bytes ? few_bytes : 64);
     return Output::make(std::move(memory_), about_);
   }
@@ -137,8 +137,8 @@ class memory_column {
   void drop() noexcept { memory_.reset(); }
 
  private:
-  // A column of labels has at most so many. Its lines are asked for together, by the worker that is going to
-  // write what the consumer has read, and by the consumer: one at a time each would be waited for.
+  // The most bytes in a column of labels. All of its lines are prefetched together, by the worker that
+  // writes them and by the consumer: one at a time, each would stall.
   static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;
@@ -164,7 +164,7 @@ class memory_column {
     about_.type = type;
     return acquire();
   }
-  /// begin() has set the shape of a slot, and no thread writes it any more: it may be read without the mutex.
+  /// begin() has set the shape of a slot, and no thread changes it anymore: it may be read without the mutex.
   [[gnu::noinline]] std::byte* begin_memory() {
     std::lock_guard lock(mutex_);
     if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;

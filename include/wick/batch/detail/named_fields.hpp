@@ -1,5 +1,5 @@
 /// \file
-/// batch<T>(n): the columns of a batch as the fields of a struct of the user's, by their order.
+/// batch<T>(n): the columns of a batch as the fields of a user's struct, in order.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// References to all fields of a value, in order; in place of one that has fields, those.
+/// References to all fields of a value, in order, with nested fields flattened.
 template <class T>
 auto all_fields(T& value) {
   if constexpr (composite<T>)
@@ -33,7 +33,7 @@ template <class... To, class... From>
 inline constexpr bool each_takes<std::tuple<To...>, std::tuple<From...>> =
     (std::is_assignable_v<To, std::remove_reference_t<From>&&> && ...);
 
-/// The columns of an Item, given out as a Named.
+/// The columns of an Item, returned as a Named.
 template <class Item, class Output, class Named>
 class named_columns : public column_of<Item, Output> {
   using columns = column_of<Item, Output>;
@@ -58,7 +58,7 @@ consteval bool is_struct_of_columns() {
   return composite<Named> && std::is_default_constructible_v<Named>;
 }
 
-/// Whether a batch of Items can be a Named; says so where not.
+/// Whether a batch of Items can be a Named; a static_assert explains why not.
 template <class Named, class Item, class Output>
 consteval bool check_named() {
   if constexpr (std::is_void_v<Named>) {

@@ -1,6 +1,6 @@
 /// \file
-/// Rows in which samples follow one another. Where each lies was planned, so it is written once, into
-/// its place; what tells the samples of a row apart is made when all have ended.
+/// Rows of concatenated samples. Their places are planned in advance, so each sample is written once, into
+/// its place. The segments and positions are written when all samples have ended.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Where the samples of a batch lie in its rows, in the order of both.
+/// The places of a batch's samples in its rows, in the order of both.
 struct pack_table {
   struct place {
     std::uint32_t row, offset, count;  ///< in the rows
@@ -40,13 +40,13 @@ struct pack_table {
   void clear() noexcept;
   /// \throws std::bad_alloc
   void add(const place& next);
-  /// Samples and paddings in all rows.
+  /// The number of samples and paddings in all rows.
   std::size_t parts() const;
-  /// For each element, which sample of its row it is of (from 1; 0 in padding), and its place in that; and
-  /// the borders of all parts, one more than there are. Gives the length of the longest part.
+  /// Writes each element's sample number within its row (from 1; 0 in padding), its position in that sample,
+  /// and the borders of all parts, one more than there are parts. \returns the length of the longest part
   std::int64_t write(std::int32_t* segment, std::int32_t* position, std::int32_t* border) const;
 
-  /// Calls f(begin, count, place) for all parts of the rows, where padding has no place.
+  /// Calls f(begin, count, place) for each part of the rows; place is null for padding.
   template <class F>
   void for_each_part(F&& f) const {
     std::size_t i = 0;
@@ -62,19 +62,19 @@ struct pack_table {
   }
 };
 
-/// What columns get when a batch begins.
+/// Options that columns get at the beginning of a batch.
 struct packed_order {
   layout order;
   row_padding pad;
   const pack_table* table;
-  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that's its use
 };
 
-/// Makes columns as Output does; fields of any length become rows.
+/// Makes columns like Output; fields of any length become rows.
 template <class Output>
 struct packed_output : Output {};
 
-/// A field of std::vector<T>.
+/// A field of type std::vector<T>.
 template <class T, class Output>
 class packed_column : public fitting_column {
   using element = typename fixed_array<T>::element;
@@ -89,7 +89,7 @@ class packed_column : public fitting_column {
     number_ = number;
     base_.store(nullptr, std::memory_order_relaxed);
   }
-  /// Any thread, each slot once. \throws wick::error when it is not as long as was planned
+  /// Any thread, each slot once. \throws wick::error if its length isn't the planned one
   void put(std::size_t i, std::vector<T>&& value) {
     const pack_table::place& p = how_->table->places[i];
     if (value.size() != p.whole) {
@@ -102,7 +102,7 @@ class packed_column : public fitting_column {
     if (base == nullptr) base = begin_memory();
     if (p.count != 0) std::memcpy(base + at(p), value.data() + p.from, p.count * sizeof(T));
   }
-  void close(const std::vector<std::size_t>&, std::size_t) noexcept {}  // rows stay as they were planned
+  void close(const std::vector<std::size_t>&, std::size_t) noexcept {}  // rows stay as planned
   void describe(fingerprint_hash& to) const noexcept {
     to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
   }
@@ -110,7 +110,7 @@ class packed_column : public fitting_column {
     const pack_table::place& p = how_->table->places[i];
     return content_of(base_.load(std::memory_order_relaxed) + at(p), p.count * sizeof(T), seed ^ p.count);
   }
-  /// All samples have ended: places without one are padded, also if there is no sample at all.
+  /// All samples have ended: pads places without a sample, even if there is none at all.
   void seal(std::size_t) {
     if (how_->table->rows == 0) return;
     std::byte* base = base_.load(std::memory_order_relaxed);
@@ -160,7 +160,7 @@ struct column_for<std::vector<T>, packed_output<Output>> {
   using type = packed_column<T, packed_output<Output>>;
 };
 
-/// The fields' columns, and what tells the samples of their rows apart.
+/// The fields' columns, and the segments, positions and borders of their rows.
 template <class Item, class Output>
 class packed_columns {
   using fields = column_of<Item, packed_output<Output>>;
@@ -176,12 +176,12 @@ class packed_columns {
     table_.length = how.row;
     fields_.begin(n, packed_order{how.order, how.pad, &table_}, pool, 1);
   }
-  /// After begin(): this rank's rows of the batch, and the most it has of any.
+  /// After begin(): this rank's rows of the batch, and the most that it has in any batch.
   void arrange(std::size_t rows, std::size_t max_rows) noexcept {
     table_.rows = rows;
     table_.max_rows = max_rows;
   }
-  /// Where the next slot lies, row by row. \throws std::bad_alloc
+  /// The place of the next slot, row by row. \throws std::bad_alloc
   void place(std::uint32_t row, std::uint32_t offset, std::uint32_t count, std::uint32_t from,
              std::uint32_t whole) {
     table_.add({row, offset, count, from, whole, false});
@@ -214,7 +214,7 @@ class packed_columns {
                             reinterpret_cast<std::int32_t*>(borders_.data()));
   }
   output finish(std::size_t n) {
-    if (!segments_) seal(n);  // without a sample, and without a row
+    if (!segments_) seal(n);  // no samples and no rows
     column_description each, ends;
     each.type = ends.type = dtype::int32;
     each.count = static_cast<std::int64_t>(table_.rows);

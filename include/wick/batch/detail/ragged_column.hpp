@@ -1,6 +1,6 @@
 /// \file
-/// A field of any length: its rows wait as they came until the longest of the batch is known, then each is
-/// written once, into memory of the pool, and padded.
+/// A field of any length. Its rows wait until the longest of the batch is known; then each is written once,
+/// into the pool's memory, and padded.
 #pragma once
 
 #include <algorithm>
@@ -24,27 +24,27 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What columns get when a batch begins. Those of a fixed shape use only the layout of pictures.
+/// Options that columns get at the beginning of a batch. Columns of a fixed shape use only the image layout.
 struct ragged_order {
   layout order;
   row_padding pad;
-  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that's its use
 };
 
-/// Makes columns as Output does; fields of any length become padded ones.
+/// Makes columns like Output; fields of any length become padded ones.
 template <class Output>
 struct ragged_output : Output {};
 
-/// The same as concatenated ones.
+/// The same for concatenated rows.
 struct jagged_order {
   layout order;
-  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that's its use
 };
 template <class Output>
 struct jagged_output : Output {};
 
-/// The rows of std::vector<T> as they came, and what padded and concatenated columns make of them: `Self` has
-/// `void join(n)`, which brings them together.
+/// The rows of std::vector<T> as they arrived. The base of padded and concatenated columns: `Self` has `void
+/// join(n)`, which combines the rows.
 template <class Self, class T>
 class row_column : public fitting_column {
  protected:
@@ -60,7 +60,7 @@ class row_column : public fitting_column {
 
  public:
   void close(const std::vector<std::size_t>& gaps, std::size_t n) { close_gaps(rows_, gaps, n); }
-  /// Without their lengths: the ranks' shares add up to the same as the whole batch.
+  /// Without the rows' lengths, so that the ranks' shares add up to the whole batch's fingerprint.
   void describe(fingerprint_hash& to) const noexcept {
     to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
   }
@@ -68,7 +68,7 @@ class row_column : public fitting_column {
     const std::size_t bytes = rows_[i].size() * sizeof(T);
     return content_of(reinterpret_cast<const std::byte*>(rows_[i].data()), bytes, seed ^ bytes);
   }
-  /// All slots below `n` are written, and the worker that ended the last of them brings them together.
+  /// All slots below `n` have been written. The worker that ended the last sample combines them.
   void seal(std::size_t n) {
     if (sealed_) return;
     static_cast<Self&>(*this).join(n);
@@ -84,7 +84,7 @@ class row_column : public fitting_column {
   slab number_slab(std::size_t count) {
     return pool_->acquire(count * sizeof(std::int64_t), number_ * (max_fields + 1) + 1);
   }
-  /// Copies row i, and frees it here, not in the training loop's thread. The bytes.
+  /// Copies row i and frees it here, not in the training loop's thread. \returns its bytes
   std::size_t take_row(std::size_t i, std::byte* to) {
     const std::size_t own = rows_[i].size() * sizeof(T);
     if (own != 0) std::memcpy(to, rows_[i].data(), own);
@@ -105,7 +105,7 @@ class row_column : public fitting_column {
   std::shared_ptr<slab_pool> pool_;
 };
 
-/// A column of std::vector<T> that is padded.
+/// A padded column of std::vector<T>.
 template <class T, class Output>
 class ragged_column : public row_column<ragged_column<T, Output>, T> {
   using base = row_column<ragged_column<T, Output>, T>;
@@ -159,7 +159,7 @@ class ragged_column : public row_column<ragged_column<T, Output>, T> {
   column_description about_;
 };
 
-/// A column of std::vector<T> whose rows follow one another.
+/// A column of std::vector<T> with concatenated rows.
 template <class T, class Output>
 class jagged_column : public row_column<jagged_column<T, Output>, T> {
   using base = row_column<jagged_column<T, Output>, T>;

@@ -1,6 +1,6 @@
 /// \file
-/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the
-/// user drops the batch.
+/// The memory of batches: blocks from a pool, written once by the decoder, that return when the user drops
+/// the batch.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +36,14 @@ class host_slab_memory final : public slab_memory {
 
 class slab_pool;
 
-/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its
+/// A block from a pool. Its destructor returns it. It keeps its pool alive, so a batch may outlive its
 /// loader.
 class slab {
  public:
   slab() noexcept = default;
   slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   slab& operator=(slab&& other) noexcept {
-    slab taken(std::move(other));  // what this held goes back here, not with `other`
+    slab taken(std::move(other));  // returns this one's old block here, not with `other`
     std::swap(block_, taken.block_);
     return *this;
   }
@@ -52,9 +52,8 @@ class slab {
   inline std::size_t capacity() const noexcept;
   explicit operator bool() const noexcept { return block_ != nullptr; }
   void reset() noexcept;
-  /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
-  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognize the
-  /// block.
+  /// For owners that keep a pointer and a function, as tensors do: `free(context)` returns the block. If the
+  /// memory recycles its blocks, the context is the memory's own, by which it recognizes the block.
   memory_block detach() noexcept;
 
  private:
@@ -64,50 +63,49 @@ class slab {
   block* block_ = nullptr;
 };
 
-/// Keeps blocks for sizes that were asked for lately. Of the free blocks of exactly the wanted size, a
-/// request gets one last asked for on the same processor, since that lies in its cache, else the one returned
-/// last; without any of that size, the smallest that is at most twice as large. Where there is none of these,
-/// but one that is too small by less than half, a new one replaces that: batches of changing sizes end up
-/// with as many blocks as are out at a time. Any thread.
+/// Keeps free blocks of recently requested sizes. Among free blocks of exactly the requested size, a request
+/// gets one last used on the same processor, since that is in its cache, else the one returned last. Without
+/// one of that size, it gets the smallest block that is at most twice as large. If there is none, but one
+/// that is less than half too small, a new block replaces that one: with changing batch sizes, the pool ends
+/// up with as many blocks as are in use at a time. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
-  /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
-  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it has
-  ///   out at a time, so that nothing is allocated later
-  /// \param most so many at most where they are small: see cheap_blocks()
+  /// \param keep the most free blocks to keep. kept_at_most() also limits their bytes
+  /// \param ahead how many blocks are allocated on a user's first request: as many as it uses at a time, so
+  ///   that nothing is allocated later
+  /// \param most the limit for small blocks; see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
                      std::size_t most = 1);
   slab_pool(const slab_pool&) = delete;
   slab_pool& operator=(const slab_pool&) = delete;
   ~slab_pool();
 
-  /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
+  /// The number of blocks that take up 16 MiB, but at least `least` and at most `most`.
   static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
     return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
-  /// `user` is a small number for each user (a column of a batch), since each has as many blocks out.
+  /// `user` is a small number for each user (a column of a batch). Each of them has as many blocks in use.
   /// \throws std::bad_alloc
   slab acquire(std::size_t bytes, std::size_t user = 0);
-  /// No more are asked for: frees what is free, and from now on each block that comes back. A batch that
-  /// outlives its loader keeps its own memory, and no more.
+  /// After the last request: frees all free blocks, and each block as it returns. A batch that outlives its
+  /// loader keeps only its own memory.
   void close() noexcept;
-  /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
-  /// itself.
+  /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles
+  /// blocks itself.
   std::uint64_t allocations() const noexcept;
-  /// Bytes of the largest block that each user has asked for, together.
+  /// The sum of the largest sizes that each user has requested.
   std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
-  /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
-  /// recycles them.
+  /// Bytes of all blocks, in use or kept, except detached ones if the memory recycles blocks.
   std::size_t bytes() const noexcept;
-  /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
-  /// they asked for lately, and 16 MiB.
+  /// The most bytes that free blocks may take: the largest recently requested size of each user, times its
+  /// blocks in use at a time, and 16 MiB.
   std::size_t kept_at_most() const noexcept;
 
  private:
   friend class slab;
   static constexpr std::size_t cheap = std::size_t{16} << 20;
-  /// The pool forgets a size this many acquisitions, or up to twice as many, after the last request for it.
+  /// The pool forgets a size one to two periods of this many acquisitions after its last request.
   static constexpr std::uint64_t period = 256;
 
   struct range {
@@ -117,11 +115,11 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
   };
   struct demand {
-    range now, before;  // in this period and in the one before
+    range now, before;  // in this period and in the previous one
     std::size_t largest_ever = 0;
   };
 
-  /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
+  /// The caller's processor; -1 if the system doesn't say. A hint: the thread may move at any time.
   static int this_processor() noexcept {
 #ifdef __linux__
     return ::sched_getcpu();
@@ -146,25 +144,25 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   const bool recycles_;
   const std::size_t keep_, ahead_, most_;
   mutable std::mutex mutex_;
-  std::vector<slab::block*> free_;  // the oldest first
+  std::vector<slab::block*> free_;  // oldest first
   std::vector<demand> users_;
-  std::uint64_t asked_ = 0;  // how often, in this period
+  std::uint64_t asked_ = 0;  // requests in this period
   std::atomic<std::size_t> bytes_asked_{0};
   std::uint64_t allocations_ = 0;
   std::size_t bytes_ = 0, free_bytes_ = 0;
   std::size_t window_bytes_ = 0;
-  // One reference for all blocks that are out: a count for each would go from processor to processor with it.
+  // One reference for all blocks in use: a count in each would move between processors with it.
   std::size_t out_ = 0;
   bool closed_ = false;
-  std::shared_ptr<slab_pool> self_;  // while any is out
+  std::shared_ptr<slab_pool> self_;  // while any block is in use
 };
 
 struct slab::block {
   memory_block memory;
   std::size_t capacity;
-  slab_pool* pool;        // which stays while the block is out
-  int processor = -1;     // where it was asked for last
-  block* next = nullptr;  // of those that are to be freed
+  slab_pool* pool;        // stays alive while the block is in use
+  int processor = -1;     // of the last request for it
+  block* next = nullptr;  // in a list to be freed
 };
 
 inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }

@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of batch/, which are compiled once.
+/// Includes the implementation of batch/, which is compiled once.
 #pragma once
 
 #include <wick/batch/impl/epoch_fingerprint.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what batch/epoch_fingerprint.hpp declares. Included in exactly one file of a program.
+/// Implements batch/epoch_fingerprint.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what batch/pack.hpp and batch/detail/packed_column.hpp declare. Included in exactly one file
-/// of a program.
+/// Implements batch/pack.hpp and batch/detail/packed_column.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

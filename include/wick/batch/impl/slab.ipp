@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what batch/detail/slab.hpp declares. Included in exactly one file of a program.
+/// Implements batch/detail/slab.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/batch/detail/slab.hpp>
@@ -31,7 +31,7 @@ std::size_t slab_pool::kept_at_most() const noexcept {
   return window_bytes_ + cheap;
 }
 
-/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
+/// Takes a free block out of the list. It is freed after the mutex is released, since that may take
 /// milliseconds.
 void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
   slab::block* const b = free_[i];
@@ -56,7 +56,7 @@ void slab_pool::measure_window() noexcept {
   }
 }
 
-/// Removes blocks of sizes that no user has asked for in this period and the one before.
+/// Removes blocks of sizes that no user has requested in this period or the previous one.
 void slab_pool::next_period(slab::block*& gone) noexcept {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
@@ -69,7 +69,7 @@ void slab_pool::next_period(slab::block*& gone) noexcept {
   measure_window();
 }
 
-/// Notes the request; true when it is the first of this user.
+/// Notes a request; true if it is this user's first.
 bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   if (user >= users_.size()) users_.resize(user + 1);
   if (++asked_ == period) next_period(gone);
@@ -85,8 +85,8 @@ bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   return first;
 }
 
-/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one serves nearly all
-/// that it did, and there are not more blocks than before. It is the smallest of them.
+/// Nothing fits. The smallest block that is less than half too small makes way: the new one serves nearly
+/// everything that it did, and the number of blocks stays the same.
 void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
   std::size_t least = free_.size();
   for (std::size_t i = 0; i < free_.size(); ++i) {
@@ -110,7 +110,7 @@ void slab_pool::close() noexcept {
 }
 
 slab_pool::~slab_pool() {
-  // Without the mutex: in a forked child, a thread that isn't there may hold it.
+  // Without the mutex: in a forked child, it may be held by a thread that doesn't exist there.
   for (slab::block* b : free_) {
     b->next = nullptr;
     free_all(b);
@@ -157,13 +157,13 @@ slab::block* slab_pool::find(std::size_t bytes) noexcept {
   return b;
 }
 
-/// Under the mutex, for a block that the pool gives away.
+/// With the mutex held, for a block that the pool lends.
 void slab_pool::note_lent() {
   if (out_ == 0) self_ = shared_from_this();
   ++out_;
 }
-/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
-/// last of all: the pool may go with it.
+/// With the mutex held, for a block that is no longer lent. Drop the result last, after releasing the mutex:
+/// the pool may go with it.
 std::shared_ptr<slab_pool> slab_pool::note_returned() noexcept {
   return --out_ == 0 ? std::move(self_) : nullptr;
 }
@@ -201,8 +201,8 @@ slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   found->processor = this_processor();
   slab result(found);
   try {
-    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
-  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
+    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // returned at once
+  } catch (const std::bad_alloc&) {                          // blocks allocated ahead may be missing
   }
   return result;
 }
@@ -221,7 +221,7 @@ void slab_pool::put(slab::block* b) noexcept {
   free_all(gone);
 }
 
-/// Where the memory recycles: it is the memory's alone again.
+/// If the memory recycles blocks: a detached block is the memory's again, and no longer counted here.
 void slab_pool::hand_over(const slab::block* b) noexcept {
   std::shared_ptr<slab_pool> last;
   const auto lock = detail::lock_briefly(mutex_);

@@ -19,42 +19,41 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A folder has a subfolder for each set: a source with the stages before the cache, as a fingerprint. In it
-/// lie `index`, records of 64 bytes, and segments, bytes of samples one after the other. An index record is
-/// appended when the bytes that it names are written, under a lock of the file (flock), so a process that is
-/// killed leaves at most bytes that no record names. A record has a checksum of itself and of the sample:
-/// a sample that a power failure or a full disk has torn is not served.
+/// A folder has a subfolder for each set: a source with the stages before the cache, as a fingerprint. It
+/// contains `index`, with records of 64 bytes, and segments, with the concatenated bytes of samples. A record
+/// is appended after the bytes that it names are written, under a lock of the file (flock), so a killed
+/// process leaves at most bytes that no record names. A record has checksums of itself and of the sample, so
+/// a sample damaged by a power failure or a full disk is never served.
 ///
-/// A segment has one writer at a time, which locks it. A process that uses a set has a shared lock on
-/// `in-use`. A process that needs room removes the sets without one.
+/// A segment has one writer at a time, which locks it. A process that uses a set holds a shared lock on
+/// `in-use`. A process that needs room removes the sets without a lock.
 class disk_cache {
  public:
-  /// Where a sample lies.
+  /// The place of a sample.
   struct entry {
-    std::uint64_t origin = 0;  ///< of what it was made, see origin_of()
+    std::uint64_t origin = 0;  ///< of its source data, see origin_of()
     std::uint64_t offset = 0, length = 0;
     std::uint64_t content = 0;  ///< content_of() its bytes
-    int file = -1;              ///< open as long as the cache lives; -1: not kept
-    bool checked = false;       ///< by this process: the origin, and the bytes
+    int file = -1;              ///< open while the cache lives; -1: not kept
+    bool checked = false;       ///< this process has checked the origin and the bytes
   };
 
-  /// Opens the set, or makes it. Blocks. \param most  bytes of the folder; by default half of what is
-  /// free.
-  /// \throws wick::error when the folder can't be used
+  /// Opens the set, or makes it. Blocks. \param most  bytes of the folder; by default half of the free space
+  /// \throws wick::error if the folder can't be used
   disk_cache(const std::string& folder, std::uint64_t set, std::uint64_t samples,
              std::optional<std::uint64_t> most);
   disk_cache(const disk_cache&) = delete;
   disk_cache& operator=(const disk_cache&) = delete;
   ~disk_cache() = default;
 
-  /// A sample that this process has checked, on a file system that can be asked without waiting. Any thread.
+  /// Finds a sample that this process has checked, on a local file system. Any thread.
   bool find(std::uint64_t index, entry& out) const noexcept;
-  /// A sample that any process has kept since, made of the same. May block.
+  /// Finds a sample of the same origin that any process has kept since. May block.
   bool look(std::uint64_t index, std::uint64_t origin, entry& out);
-  /// Reads and checks its bytes. False when they are damaged: the sample is no longer kept then. May block.
+  /// Reads and checks a sample's bytes. False if they are damaged, which also drops the sample. May block.
   bool read(std::uint64_t index, const entry& where, bytes& out);
-  /// Keeps a sample that look() has not found, if there is room. May block. Nothing is thrown: what can't be
-  /// kept is made again.
+  /// Keeps a sample that look() hasn't found, if there is room. May block. Never throws: a sample that can't
+  /// be kept is made again.
   void add(std::uint64_t index, std::uint64_t origin, std::span<const std::byte> sample) noexcept;
 
   void count(bool hit, std::size_t lane) noexcept {
@@ -76,23 +75,23 @@ class disk_cache {
   std::mutex& lock_of(std::uint64_t index) const noexcept { return locks_[index % locks_.size()]; }
 
   void open_set();
-  /// Takes what other processes have appended. With index_mutex_.
+  /// Reads the records that other processes have appended. With index_mutex_.
   void read_index();
   void take(const record& r);
   int segment(std::uint32_t number);
-  /// A segment of this process, and where it ends. With index_mutex_.
+  /// Opens a segment of this process, and finds its end. With index_mutex_.
   bool open_own_segment();
   bool append(record r);
   /// The other sets of the folder.
   std::vector<std::string> other_sets() const;
-  /// Counts their bytes, since other processes write, too. With index_mutex_.
+  /// Counts the other sets' bytes, since other processes write, too. With index_mutex_.
   void count_others();
   /// With index_mutex_.
   bool make_room(std::uint64_t bytes);
   std::uint64_t used() const noexcept { return others_ + bytes_; }
-  /// Gives back the room of a sample that was not kept. With index_mutex_.
+  /// Returns the room of a sample that wasn't kept. With index_mutex_.
   void take_back(const record& r) noexcept;
-  /// There is no room, or the disk refuses: nothing is kept for a while, then it is tried again.
+  /// Without room, or after a disk error: keeps nothing for a while, then tries again.
   /// \param seen  full_until_ before the attempt
   void pause(std::int64_t seen, int fault) noexcept;
 
@@ -100,7 +99,7 @@ class disk_cache {
   const std::uint64_t set_, samples_;
   std::uint64_t most_;
   file_handle in_use_, index_;
-  bool local_ = false;  // its file system is this kernel's alone
+  bool local_ = false;  // the file system is local
 
   mutable std::array<std::mutex, 64> locks_;
   std::vector<entry> entries_;
@@ -113,17 +112,17 @@ class disk_cache {
   std::uint32_t own_ = 0;                 // 0: none yet
   std::uint64_t end_ = 0;                 // of the own segment
   std::uint64_t others_ = 0, bytes_ = 0;  // of other sets, of this one
-  std::uint64_t count_again_ = 0;         // when so much is used
+  std::uint64_t count_again_ = 0;         // when this much is used
 
   std::atomic<std::uint64_t> kept_{0}, stale_{0}, damaged_{0};
   static constexpr std::int64_t first_pause = 10'000'000, longest_pause = 10'000'000'000;  // nanoseconds
-  std::atomic<std::int64_t> full_until_{0};  // on the steady clock; 0: it isn't full
+  std::atomic<std::int64_t> full_until_{0};  // on the steady clock; 0: not full
   std::atomic<std::int64_t> pause_{first_pause};
   std::atomic<int> fault_{0};
   std::array<counters, 16> counters_;
 };
 
-/// Reads a sample that lies in the page cache, without waiting: from a file, as far as the kernel has it.
+/// Reads a sample from the page cache, as far as the kernel has it, without waiting.
 class cached_file_reader final : public cache_reader {
  public:
   explicit cached_file_reader(const disk_cache::entry& where) noexcept;

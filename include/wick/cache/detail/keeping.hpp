@@ -1,6 +1,6 @@
 /// \file
-/// What caches share: where they may stand, what a sample is when it is kept (decoded, its pixels shared by
-/// all that are made of it), and the bytes that it takes.
+/// The common parts of caches: where they may be in a pipeline, how a sample is prepared for keeping
+/// (decoded, with its pixels shared by all copies), and its size in bytes.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace wick::inline v0_1::detail {
 /// \throws wick::error for a cache of 0 bytes
 void check_bytes(std::optional<std::uint64_t> given, std::string_view cache);
 
-/// Carries out deferred work, at any depth: a picture is decoded, cropped and resized as planned by then.
+/// Carries out deferred work, at any depth: decodes, crops and resizes images as planned so far.
 template <class T>
 void settle(T& item) {
   if constexpr (requires { item.carry_out(); }) {
@@ -41,8 +41,8 @@ void settle(T& item) {
   }
 }
 
-/// The bytes that a value has beside itself. A type of the user's says them by `std::size_t kept_bytes()
-/// const`. Not `Settled`: those that it has once it is.
+/// The bytes that a value owns outside itself. A user's type returns them from `std::size_t kept_bytes()
+/// const`. Without `Settled`: its bytes after settle().
 template <bool Settled = true, class T>
 std::size_t bytes_beside(const T& item) {
   if constexpr (!Settled && requires { item.carry_out(), item.extents(), item.type(); }) {
@@ -72,14 +72,14 @@ std::size_t bytes_beside(const T& item) {
 
 [[noreturn]] void refuse_random_before(std::string_view cache, const context& c);
 
-/// A sample has come to a cache. \throws wick::error when a stage before it has drawn random numbers that are
-/// not frozen
+/// Called for each sample at a cache. \throws wick::error when a stage before it has drawn random numbers
+/// that aren't frozen
 inline void comes_to_cache(context& c, bool frozen, std::string_view cache) {
   if (!frozen && c.last_drawing() < c.stage()) refuse_random_before(cache, c);
   c.freeze(false);
 }
 
-/// What a cache's counters are spread by.
+/// Which of a cache's counters to use.
 inline std::size_t lane_of(const context& c) noexcept { return c.on() == nullptr ? 0 : c.on()->this_slot(); }
 
 /// Whether a cache may come after these stages.

@@ -14,8 +14,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Any thread finds and adds. An entry stays until the cache goes; once the next one has no room, the cache
-/// is full, and keeps its entries: of a shuffled epoch any fixed part is as good as another.
+/// Any thread may find and add. Entries stay until the cache is destroyed. Once a sample finds no room, the
+/// cache is full and keeps what it has: in a shuffled epoch, any fixed part is as good as another.
 class memory_cache {
  public:
   struct entry {
@@ -28,7 +28,7 @@ class memory_cache {
   };
 
   /// \param samples  of the source
-  /// \param most  bytes; by default default_cache_memory(), for all such caches of the process together
+  /// \param most  bytes; by default default_cache_memory(), shared by all such caches of the process
   memory_cache(std::uint64_t samples, std::optional<std::size_t> most);
   memory_cache(const memory_cache&) = delete;
   memory_cache& operator=(const memory_cache&) = delete;
@@ -41,12 +41,12 @@ class memory_cache {
     (found != nullptr ? mine.hits : mine.misses).fetch_add(1, std::memory_order_relaxed);
     return found;
   }
-  /// Takes room for a sample, for add() or give_back(). A cache that is full has none from then on, unless
-  /// another one that it shares its bound with has gone.
+  /// Takes room for a sample, for add() or give_back(). A full cache has no more room, unless another cache
+  /// that shares its limit is destroyed.
   bool reserve(std::size_t bytes) noexcept;
   void give_back(std::size_t bytes) noexcept;
-  /// Keeps a sample in the room that was taken for it, or gives that back: another thread was first, or there
-  /// is no room for the table. \throws std::bad_alloc; the room is not given back then
+  /// Keeps a sample in the room taken for it, or returns the room if another thread was first, or there is no
+  /// room for the table. \throws std::bad_alloc, without returning the room
   void add(std::uint64_t index, owned<entry> sample, std::size_t bytes);
 
   /// A line for the report; empty before the first sample.
@@ -74,11 +74,11 @@ class memory_cache {
   const owned<std::atomic<chunk*>[]> chunks_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::uint64_t> kept_{0};
-  std::atomic<std::size_t> full_at_{0};  // bytes in use when there was no room; 0: it isn't full
+  std::atomic<std::size_t> full_at_{0};  // bytes in use when there was no room; 0: not full
   std::array<counters, 16> counters_;
 };
 
-/// This rank's share of a quarter of the memory: the machine's, or less where a control group says so.
+/// This rank's share of a quarter of the memory: the machine's, or less if a control group limits it.
 std::uint64_t default_cache_memory();
 
 }  // namespace wick::detail

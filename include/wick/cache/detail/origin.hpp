@@ -1,5 +1,5 @@
 /// \file
-/// What a sample is made of, as a number: by it a cache on disk sees that a file was changed.
+/// A sample's origin as a number, by which a cache on disk detects that a file has changed.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A file's path, size and time, and which bytes of it. May block.
+/// Adds a file's path, size and time, and the range of its bytes. May block.
 void add_origin(fingerprint_hash& h, const file_range& where);
 
 template <class T>
@@ -29,12 +29,12 @@ concept range_of_others = requires(const T& item) {
 template <class T>
 constexpr bool has_origin = false;
 
-/// Of what the source gives: the files, numbers, texts and bytes in it.
+/// Adds the contents of a source's item: its files, numbers, texts and bytes.
 template <class T>
 void add_origin(fingerprint_hash& h, const T& item) {
-  if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that are not ranges of them
+  if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that aren't ranges of them
     item.add_origin_to(h);
-  } else if constexpr (requires { read_shape<T>::usual; }) {  // what read() takes
+  } else if constexpr (requires { read_shape<T>::usual; }) {  // read()'s input
     read_shape<T>::split(item, [&h](const file_range& part) { add_origin(h, part); });
   } else if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
     h.add(&item, sizeof item);

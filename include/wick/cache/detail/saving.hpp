@@ -1,5 +1,5 @@
 /// \file
-/// Samples as bytes in a file: which types can be, and how.
+/// Samples as bytes in a file: which types can be saved, and how.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// It writes and reads itself: pictures, masks, tensors, types of the user's.
+/// A type that saves and loads itself: images, masks, tensors, user types.
 template <class T>
 concept saves_itself = requires(const T& value, cache_writer& out, cache_reader& in) {
   kept_access<T>::save(value, out);
@@ -50,7 +50,7 @@ consteval bool can_be_saved() {
   }
 }
 
-/// Whether a value has views of arrays in memory, which would be saved without what they refer to.
+/// Whether a value has views of arrays in memory, which would be saved without their arrays.
 template <class T>
 consteval bool holds_views() {
   if constexpr (is_view<T>) {
@@ -120,7 +120,7 @@ void load(T& value, cache_reader& in) {
   }
 }
 
-/// What a sample's type says in a file: another layout is another number.
+/// Describes a sample's type in a file: another layout gives another number.
 template <class T>
 void describe_type(fingerprint_hash& h) {
   if constexpr (saves_itself<T>) {

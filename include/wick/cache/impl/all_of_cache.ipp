@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of cache/, which are compiled once.
+/// Includes the implementation of cache/, which is compiled once.
 #pragma once
 
 #include <wick/cache/impl/cache_folder.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what cache/detail/cache_folder.hpp declares. Included in exactly one file of a program.
+/// Implements cache/detail/cache_folder.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>
@@ -119,11 +119,11 @@ file_handle use(const std::string& folder) {
   for (int tries = 0;; ++tries) {
     if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) refuse(folder, "made", errno);
     file_handle file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (!file && errno == ENOENT && tries < 100) continue;  // it was removed just now
+    if (!file && errno == ENOENT && tries < 100) continue;  // it was just removed
     if (!file) refuse(path, "opened", errno);
     if (!lock(file.get(), LOCK_SH, 30'000)) refuse(path, "locked", errno);
     if (has_name(file.get(), path)) {
-      ::futimens(file.get(), nullptr);  // when it was used last
+      ::futimens(file.get(), nullptr);  // the time of the last use
       return file;
     }
     if (tries == 100) refuse(path, "kept", ENOENT);
@@ -140,7 +140,7 @@ bool remove_set(const std::string& folder) {
     const std::string name = i->path().filename().string();
     if (is_file_of_set(name) && name != "in-use") files.push_back(i->path().string());
   }
-  files.push_back(path);  // last, so that what a kill leaves behind is found again
+  files.push_back(path);  // last, so that a later call finds what a killed process left
   for (const std::string& file : files) ::unlink(file.c_str());
   ::rmdir(folder.c_str());
   return true;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what cache/cache_in_memory.hpp declares. Included in exactly one file of a program.
+/// Implements cache/cache_in_memory.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/cache/cache_in_memory.hpp>

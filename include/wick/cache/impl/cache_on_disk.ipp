@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what cache/cache_on_disk.hpp declares. Included in exactly one file of a program.
+/// Implements cache/cache_on_disk.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/cache/cache_on_disk.hpp>

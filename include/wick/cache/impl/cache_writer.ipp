@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what ext/cache_bytes.hpp declares. Included in exactly one file of a program.
+/// Implements ext/cache_bytes.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/ext/cache_bytes.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what cache/detail/disk_cache.hpp declares. Included in exactly one file of a program.
+/// Implements cache/detail/disk_cache.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct disk_cache::record {
   std::uint32_t segment = 0;
   std::uint64_t sample = 0, origin = 0, offset = 0, length = 0, content = 0;
   std::uint64_t set = 0;
-  std::uint64_t check = 0;  // of all before
+  std::uint64_t check = 0;  // of all members before it
 
   std::uint64_t checksum() const noexcept {
     return content_of(reinterpret_cast<const std::byte*>(this), offsetof(record, check), 1);
@@ -68,7 +68,7 @@ void disk_cache::open_set() {
   }
   const std::uint64_t bytes = bytes_;
   read_index();
-  bytes_ = bytes;  // what the index names lies in the files that were counted
+  bytes_ = bytes;  // the files counted above contain the indexed samples
 }
 
 void disk_cache::read_index() {
@@ -92,7 +92,7 @@ void disk_cache::take(const record& r) {
     damaged_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (r.segment != own_) bytes_ += r.length + record_size;  // its own were counted when they were written
+  if (r.segment != own_) bytes_ += r.length + record_size;  // its own are counted in add()
   std::uint64_t& end = ends_[r.segment];
   end = std::max(end, r.offset + r.length);
   const int file = segment(r.segment);
@@ -100,7 +100,7 @@ void disk_cache::take(const record& r) {
   const std::scoped_lock lock(lock_of(r.sample));
   entry& e = at(r.sample);
   if (e.file < 0) kept_.fetch_add(1, std::memory_order_relaxed);
-  e = {r.origin, r.offset, r.length, r.content, file, false};  // the last one: those before may be damaged
+  e = {r.origin, r.offset, r.length, r.content, file, false};  // the last counts: earlier ones may be damaged
 }
 
 int disk_cache::segment(std::uint32_t number) {
@@ -131,7 +131,7 @@ bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
       out = e;
       return true;
     }
-    e = {};  // it is made again
+    e = {};  // the sample is made again
     kept_.fetch_sub(1, std::memory_order_relaxed);
     stale_.fetch_add(1, std::memory_order_relaxed);
     return false;
@@ -141,7 +141,7 @@ bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
     const std::scoped_lock lock(index_mutex_);
     read_index();
   }
-  return known();  // though nothing was new: another thread may have read the index meanwhile
+  return known();  // even if nothing was new, another thread may have read the index in the meantime
 }
 
 bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
@@ -150,7 +150,7 @@ bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
                      content_of(out.data(), out.size(), 0) == where.content;
   const std::scoped_lock lock(lock_of(index));
   entry& e = at(index);
-  if (e.file != where.file || e.offset != where.offset) return whole;  // another one by now
+  if (e.file != where.file || e.offset != where.offset) return whole;  // replaced in the meantime
   if (whole) {
     e.checked = true;
     return true;
@@ -171,7 +171,7 @@ std::int64_t steady_now() noexcept {
 
 void disk_cache::pause(std::int64_t seen, int fault) noexcept {
   const std::int64_t pause = pause_.load(std::memory_order_relaxed);
-  // Of several threads that find it full at once, one says so.
+  // If several threads find it full at once, only one reports it.
   if (!full_until_.compare_exchange_strong(seen, steady_now() + pause, std::memory_order_relaxed)) return;
   fault_.store(fault, std::memory_order_relaxed);
   pause_.store(std::min(2 * pause, longest_pause), std::memory_order_relaxed);
@@ -226,23 +226,23 @@ void disk_cache::add(std::uint64_t index, std::uint64_t origin, std::span<const 
     pause(full_until, fault);
   else
     fault_.store(fault, std::memory_order_relaxed);
-} catch (const std::exception&) {  // no memory: the sample is there all the same
+} catch (const std::exception&) {  // out of memory: the caller still has the sample
   fault_.store(ENOMEM, std::memory_order_relaxed);
 }
 
 bool disk_cache::open_own_segment() {
-  // One that another process has left, after the bytes that the index names; else a new one.
+  // Takes over a segment that another process has left, after the bytes in the index; else makes a new one.
   const auto writable = [&](std::uint32_t number, int how) {
     file_handle file(
         ::open(cache_folder::segment_path(folder_, number).c_str(), O_RDWR | O_CLOEXEC | how, 0666));
     if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return false;
-    read_index();  // with what its writer has appended last
+    read_index();  // including its writer's last records
     const std::uint64_t end = ends_[number];
     if (::ftruncate(file.get(), static_cast<::off_t>(end)) != 0) return false;
     own_ = number;
     end_ = end;
     files_.push_back(std::move(file));
-    segments_[number] = files_.back().get();  // entries may have another descriptor of it, which stays open
+    segments_[number] = files_.back().get();  // entries may use another descriptor, which stays open
     return true;
   };
   std::error_code fault;
@@ -256,7 +256,7 @@ bool disk_cache::open_own_segment() {
     number >>= 1;
     if (number == 0) continue;
     if (writable(number, O_CREAT | O_EXCL)) return true;
-    if (errno != EEXIST && errno != EWOULDBLOCK) return false;  // another process has it: the next number
+    if (errno != EEXIST && errno != EWOULDBLOCK) return false;  // another process has it: try the next number
   }
 }
 
@@ -283,7 +283,7 @@ bool disk_cache::append(record r) {
   }
   struct ::stat about {};
   if (::fstat(index_.get(), &about) != 0) return false;
-  // Over what a killed writer, or a full disk, has left of a record.
+  // Overwrite any partial record that a killed writer or a full disk has left.
   const std::uint64_t end = static_cast<std::uint64_t>(about.st_size) / record_size * record_size;
   if (!cache_folder::write_all(index_.get(), {reinterpret_cast<const std::byte*>(&r), sizeof r}, end)) {
     const int fault = errno;
@@ -291,7 +291,7 @@ bool disk_cache::append(record r) {
     errno = fault;
     return false;
   }
-  read_index();  // this one, too
+  read_index();  // including this record
   return true;
 }
 
@@ -308,12 +308,12 @@ std::vector<std::string> disk_cache::other_sets() const {
 void disk_cache::count_others() {
   others_ = 0;
   for (const std::string& set : other_sets()) others_ += cache_folder::size_of_set(set);
-  count_again_ = used() + most_ / 64;  // so a process that writes beside others passes the bound by no more
+  count_again_ = used() + most_ / 64;  // concurrent processes exceed the limit by no more than this
 }
 
 bool disk_cache::make_room(std::uint64_t bytes) {
   using time = std::pair<std::int64_t, std::int64_t>;
-  std::vector<std::pair<time, std::string>> sets;  // used last: folder
+  std::vector<std::pair<time, std::string>> sets;  // time of last use, folder
   for (std::string& set : other_sets()) {
     struct ::stat about {};
     if (::stat((set + "/in-use").c_str(), &about) == 0)

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what cache/detail/keeping.hpp declares. Included in exactly one file of a program.
+/// Implements cache/detail/keeping.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/cache/detail/keeping.hpp>

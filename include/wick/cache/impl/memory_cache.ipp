@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what cache/detail/memory_cache.hpp declares. Included in exactly one file of a program.
+/// Implements cache/detail/memory_cache.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// Bytes in all caches of this process that were given no bound.
+/// Bytes in all caches of this process without a bound of their own.
 std::atomic<std::size_t>& in_default_caches() noexcept {
   static constinit std::atomic<std::size_t> bytes{0};
   return bytes;
@@ -80,7 +80,7 @@ void memory_cache::add(std::uint64_t index, owned<entry> sample, std::size_t byt
     if (!take(sizeof(chunk))) return give_back(bytes);
     if (place.compare_exchange_strong(in, made.get(), std::memory_order_acq_rel))
       in = made.release();
-    else  // another thread's is there
+    else  // another thread was first
       give_back(sizeof(chunk));
   }
   const entry* none = nullptr;

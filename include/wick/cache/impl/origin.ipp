@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what cache/detail/origin.hpp declares. Included in exactly one file of a program.
+/// Implements cache/detail/origin.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
       h.add(where.remote->indexed);
     return;
   }
-  // However a program spells it.
+  // Independent of how the program spells the path.
   std::error_code fault;
   const std::filesystem::path whole = std::filesystem::absolute(where.path, fault);
   const std::string path = fault ? where.path : whole.lexically_normal().string();

@@ -1,5 +1,5 @@
 /// \file
-/// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
+/// Reads the header of a BMP or GIF without decoding pixels, and checks that its (first) image is complete.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
   return true;
 }
 
-/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
+/// \throws wick::error when the file is too short for its rows. Leaves run-length encoded files to the
 /// decoder.
 inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
   const bool old = little32(encoded, 14) == 12;
@@ -51,7 +51,7 @@ inline void check_bmp_complete(std::span<const std::byte> encoded, const picture
   const std::uint64_t bits = little16(encoded, old ? 24 : 28);
   const std::uint64_t row = (static_cast<std::uint64_t>(info.width) * bits + 31) / 32 * 4;
   const std::uint64_t wanted = little32(encoded, 10) + row * static_cast<std::uint64_t>(info.height);
-  // The padding of the last row is often left out.
+  // Many writers omit the padding of the last row.
   const std::uint64_t padding = row - (static_cast<std::uint64_t>(info.width) * bits + 7) / 8;
   if (encoded.size() + padding < wanted) {
     throw_truncated("BMP", encoded.size(), "of " + std::to_string(wanted));
@@ -67,7 +67,7 @@ inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
   info.height = little16(encoded, 8);
   info.channels = 3;
   info.palette = true;
-  gif_frame first;  // a picture that is too small for it is taken to be larger, as Pillow does it
+  gif_frame first;  // as in Pillow, the canvas grows if it's too small for the frame
   if (find_gif_frame(encoded, first)) {
     info.width = std::max<std::int64_t>(info.width, first.left + first.width);
     info.height = std::max<std::int64_t>(info.height, first.top + first.height);
@@ -75,7 +75,7 @@ inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
   return true;
 }
 
-/// \throws wick::error when the file ends before its first frame does
+/// \throws wick::error when the file ends before the end of its first frame
 inline void check_gif_complete(std::span<const std::byte> encoded) {
   const auto table = [](std::uint32_t flags) {
     return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;

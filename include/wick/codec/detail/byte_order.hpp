@@ -1,5 +1,5 @@
 /// \file
-/// Numbers in file headers: reads of either byte order that never look past the end.
+/// Reads numbers from file headers in either byte order, never past the end.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// 0 past the end: a header's reader checks the size where it matters.
+/// 0 past the end; callers check the size where it matters.
 inline std::uint32_t byte_at(std::span<const std::byte> data, std::size_t at) noexcept {
   return at < data.size() ? static_cast<std::uint32_t>(data[at]) : 0;
 }

@@ -1,5 +1,5 @@
 /// \file
-/// Where MCUs of JPEGs begin, kept from epoch to epoch, so that a crop is decoded from near its own start on.
+/// Remembers where MCUs of JPEGs begin, from epoch to epoch, so that decoding a crop can start near it.
 #pragma once
 
 #include <array>
@@ -20,9 +20,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The places of many pictures, each under a hash of all its bytes. Any thread may call it. Nothing is ever
-/// removed for want of room: an epoch takes each picture once, and the one that was not looked at for longest
-/// is the next that is wanted.
+/// The MCU places of many images, keyed by a hash of all of a file's bytes. Thread-safe. It never evicts an
+/// entry: each epoch reads every image once, so the least recently used entry is the next one needed.
 class crop_index : public decoder_notes {
  public:
   /// \param budget bytes
@@ -30,39 +29,37 @@ class crop_index : public decoder_notes {
   crop_index(const crop_index&) = delete;
   crop_index& operator=(const crop_index&) = delete;
 
-  /// Of all bytes of a file, about 20 GB/s.
+  /// Hashes the whole file, at about 20 GB/s.
   static std::uint64_t key_of(std::span<const std::byte> encoded) noexcept;
 
-  /// Whether this file's places may be kept here, or could be. Looks at some of its bytes only: where there
-  /// is room for no more files, those that are not in here should cost nothing.
+  /// Whether the index holds, or could hold, this file's places. Samples only a few bytes: once the index is
+  /// full, files that aren't in it should cost nothing.
   bool may_have(std::span<const std::byte> encoded) noexcept;
-  /// Gives the walk what is known of this file. It notes more places as long as there is room for them.
+  /// Gives the walk the known places of this file. The walk notes more places while the index has room.
   /// \throws wrong_jpeg_place when the entry is damaged
   void begin(std::uint64_t key, jpeg_walk& walk);
-  /// Keeps what the walk has noted, as far as there is memory.
+  /// Stores the places that the walk noted, if there is memory.
   void end(std::uint64_t key, const jpeg_walk& walk) noexcept;
-  /// Forgets a file, of which a place was wrong.
+  /// Forgets a file that had a wrong place.
   void drop(std::uint64_t key) noexcept;
 
-  /// Keeps these places, whatever they are, of a file that has `total`.
+  /// Stores these places, unchecked, for a file that has `total` of them.
   void keep(std::uint64_t key, std::span<const jpeg_place> places, std::size_t total);
 
-  /// All entries as bytes, in the machine's byte order, with their checksum.
+  /// All entries as bytes in the machine's byte order, with their checksum.
   std::vector<std::byte> saved();
-  /// Takes over the entries of saved(), as far as there is room for them. False when the bytes are not such:
-  /// of another length or checksum.
+  /// Adds the entries of saved(), as far as there is room. False when the length or the checksum is wrong.
   bool load(std::span<const std::byte> saved);
-  /// Whether there is something that was neither saved nor loaded.
+  /// Whether the index has changed since it was last saved or loaded.
   bool changed() const noexcept { return changed_.load(std::memory_order_relaxed); }
 
   std::size_t pictures() const noexcept { return pictures_.load(std::memory_order_relaxed); }
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   std::size_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
   bool full() const noexcept { return full_.load(std::memory_order_relaxed); }
-  /// For note(), before another thread knows this.
+  /// Sets the file's part of note(). Call it before other threads see the index.
   void say_of_file(std::string what) { of_file_ = std::move(what); }
-  /// For the report: a file that could not be used, entries that were wrong, and a budget that is too small.
-  /// Empty when there is none of these.
+  /// For the report: an unusable file, wrong entries, or a budget that is too small; empty if there are none.
   std::string note() const;
 
  private:
@@ -81,7 +78,7 @@ class crop_index : public decoder_notes {
 
   std::array<shard, 16> shards_;
   std::array<std::atomic<std::uint64_t>, 1 << 13>
-      seen_{};  // a bit for what may_have() saw while there was room
+      seen_{};  // one bit for each file that may_have() saw while there was room
   const std::size_t budget_;
   std::string of_file_;
   std::atomic<std::size_t> bytes_{0}, pictures_{0}, dropped_{0};

@@ -1,5 +1,5 @@
 /// \file
-/// What a header lets stb_image take for the decoding of its picture.
+/// The memory that stb_image may use to decode an image, computed from its header.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The most bytes that stb_image gets in one piece. A larger request gets no memory.
+/// The largest block that stb_image can allocate. A larger request fails.
 struct stb_limit {
   std::uint64_t bytes = 0;
-  bool exceeded = false;  ///< set when something was refused
+  bool exceeded = false;  ///< set when a request was refused
 };
 
-/// Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels;
+/// Room for whole MCUs of at most 32 pixels a side, 16-bit samples or coefficients of up to four channels,
 /// and tables.
 inline stb_limit limit_of(const picture_info& info) noexcept {
   const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);

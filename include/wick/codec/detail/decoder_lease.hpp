@@ -1,5 +1,5 @@
 /// \file
-/// A decoder with its memory, kept by each thread from picture to picture.
+/// A decoder and its memory, which each thread keeps from image to image.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The thread's decoder, taken while it is used: a sink may decode something in its turn. Only for code that
-/// is compiled once.
+/// Takes the thread's decoder while it's in use, since a sink may decode another image. Only for code that is
+/// compiled once.
 template <class Decoder>
 class decoder_lease {
  public:

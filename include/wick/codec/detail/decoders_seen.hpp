@@ -1,5 +1,5 @@
 /// \file
-/// Which decoder had which format, for the report.
+/// Records which decoder read which format, for the report.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What reads the pixels of such a format where `decoder` takes it. Some formats of stb_image's codec are
-/// read by others: PNG is inflated by "libdeflate" or "zlib", GIF is read by "wick".
+/// The library that reads the pixels of this format for `decoder`. stb_image's codec delegates some formats:
+/// "libdeflate" or "zlib" inflates PNG, and "wick" reads GIF.
 std::string_view reader_of(const codec& decoder, std::string_view format) noexcept;
 
-/// Any thread may note a picture; a pair that is known already costs one look. A copy is empty.
+/// Any thread may record an image; a known pair costs one lookup. A copy is empty.
 class decoders_seen {
  public:
-  static constexpr std::size_t capacity = 16;  // more pairs of format and decoder are not noted
+  static constexpr std::size_t capacity = 16;  // further pairs of format and decoder are ignored
 
   decoders_seen() = default;
   decoders_seen(const decoders_seen&) noexcept {}

@@ -1,5 +1,5 @@
 /// \file
-/// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
+/// The orientation of a JPEG, from its EXIF segment.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// 1 to 8 as EXIF 2.3 numbers them; 1, upright, when nothing (or nonsense) is said.
+/// 1 to 8 as in EXIF 2.3; 1 (upright) if the tag is missing or invalid.
 inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
   if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return 1;
   jpeg_markers markers(encoded);
@@ -34,7 +34,7 @@ inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
       const std::size_t entry = directory + 2 + 12 * i;
       if (entry >= tiff.size()) return 1;
       if (two(entry) != 0x0112) continue;
-      const std::uint32_t type = two(entry + 2);  // SHORT; of some writers BYTE or (S)LONG
+      const std::uint32_t type = two(entry + 2);  // SHORT; some writers use BYTE or (S)LONG
       const std::uint32_t value = type == 1                ? byte_at(tiff, entry + 8)
                                   : type != 4 && type != 9 ? two(entry + 8)
                                   : little                 ? little32(tiff, entry + 8)
@@ -45,7 +45,7 @@ inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
   }
 }
 
-/// Rows become columns.
+/// Swaps rows and columns.
 inline image transposed(const image& from) {
   image out(from.height(), from.width(), from.channels());
   const int channels = from.channels();

@@ -1,6 +1,5 @@
 /// \file
-/// Where the first frame of a GIF is, in the file and in the picture. CompuServe, "Graphics Interchange
-/// Format", 89a.
+/// Finds the first frame of a GIF. CompuServe, "Graphics Interchange Format", 89a.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +10,17 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Where the first frame lies in the file, and in the picture.
+/// The first frame's place in the file and on the canvas.
 struct gif_frame {
   int left = 0, top = 0, width = 0, height = 0;
   bool interlaced = false;
-  int transparent = -1;     // a number that no color stands for
-  std::size_t palette = 0;  // where it starts; 0: levels of gray
+  int transparent = -1;     // the index of the transparent color; -1: none
+  std::size_t palette = 0;  // its offset in the file; 0: gray levels
   std::size_t colors = 0;   // in the palette
-  std::size_t codes = 0;    // where the length of the first codes is said
+  std::size_t codes = 0;    // the offset of the minimum code size
 };
 
-/// False when the file ends before it.
+/// False when the file ends before the frame.
 inline bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
   const auto table = [&](std::uint32_t flags, std::size_t at) {
     const std::size_t colors = (flags & 0x80) != 0 ? std::size_t{2} << (flags & 7) : 0;
@@ -40,7 +39,7 @@ inline bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
       out.codes = at + 10 + table(flags, at + 10);
       return out.codes < encoded.size();
     }
-    if (byte_at(encoded, at) != 0x21) return false;  // check_gif_complete says so
+    if (byte_at(encoded, at) != 0x21) return false;  // check_gif_complete reports it
     const bool control = byte_at(encoded, at + 1) == 0xF9 && byte_at(encoded, at + 2) >= 4;
     if (control && (byte_at(encoded, at + 3) & 1) != 0)
       out.transparent = static_cast<int>(byte_at(encoded, at + 6));

@@ -1,5 +1,5 @@
 /// \file
-/// Rows of a decoder into a picture of their own.
+/// Collects a decoder's rows in a new image.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The picture is there when the decoder returns.
+/// The image is complete when the decoder returns.
 class image_sink final : public row_sink {
  public:
   decoded_picture picture;
@@ -34,7 +34,7 @@ class image_sink final : public row_sink {
   int done_ = 0;
 };
 
-/// codec::decode of a decoder that gives rows.
+/// codec::decode for a decoder that delivers rows.
 template <auto DecodeRows>
 decoded_picture decode_by_rows(std::span<const std::byte> encoded, const picture_info& info,
                                const decode_request& request) {

@@ -1,22 +1,21 @@
 /// \file
-/// JPEG by wick itself: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
-/// into the resize, from a crop index where there is one. Nothing has to be installed for it.
+/// wick's own JPEG decoder: decodes only the wanted rectangle, at the cheapest scale that covers it, row by
+/// row into the resize, starting from a crop index if there is one. It needs no installed library.
 #pragma once
 
 #include <wick/ext/codec.hpp>
 
 namespace wick::inline v0_1::detail {
 
-/// Baseline JPEG of 8 bits in one scan: gray, and YCbCr whose colors have all pixels or half of them across,
-/// down or both, with restart markers or without. Pixels are those of libjpeg-turbo, to the bit, and of
-/// Pillow: the accurate inverse transform, smooth upsampling; gray is the JPEG's own, as Pillow's draft("L")
-/// gives it. Color profiles (ICC) are not applied, nor are they by Pillow or torchvision.
+/// Baseline JPEG, 8 bits, in one scan: gray, or YCbCr with chroma at full or half resolution horizontally,
+/// vertically, or both; with or without restart markers. The pixels are bit-identical to libjpeg-turbo's and
+/// Pillow's: accurate inverse DCT and smooth upsampling. Gray is the stored luminance, like Pillow's
+/// draft("L"). Like Pillow and torchvision, it doesn't apply ICC color profiles.
 ///
-/// Other kinds, and damage within the pixels, are left to the next decoder: to libjpeg-turbo where wick was
-/// built with it, else to stb_image. A file that breaks off is an error (see
-/// decode_options::allow_truncated).
+/// The next decoder handles other kinds of JPEG, and damage within the pixels: libjpeg-turbo if wick was
+/// built with it, otherwise stb_image. A truncated file is an error (see decode_options::allow_truncated).
 ///
-/// Each thread keeps one decoder with its memory: once it has seen the largest picture it allocates no more.
+/// Each thread keeps one decoder and its memory, and allocates nothing more after its largest image.
 extern const codec jpeg_codec;
 
 }  // namespace wick::detail

@@ -1,5 +1,5 @@
 /// \file
-/// What the components of a JPEG are, by libjpeg's rules.
+/// The color model of a JPEG, by libjpeg's rules.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// CMYK's components are stored inverted, as Adobe does it.
+/// CMYK components are stored inverted, as Adobe does.
 enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };
 
-/// The segments of applications that say what the components are: JFIF's and Adobe's.
+/// The application segments that determine the color model: JFIF's and Adobe's.
 class jpeg_color_marks {
  public:
-  /// A segment before the first scan, of `size` bytes at `at`.
+  /// Reads a segment before the first scan, `size` bytes at `at`.
   void see(std::span<const std::byte> file, unsigned marker, std::size_t at, std::size_t size) noexcept {
     if (marker == 0xE0 && size >= 14 && starts_with(file, std::string_view("JFIF\0", 5), at)) jfif_ = true;
     if (marker == 0xEE && size >= 12 && starts_with(file, "Adobe", at)) {
@@ -27,7 +27,8 @@ class jpeg_color_marks {
       transform_ = byte_at(file, at + 11);
     }
   }
-  /// As libjpeg's default_decompress_parms (jdapimin.c). `ids`: of the first three components.
+  /// The same as libjpeg's default_decompress_parms (jdapimin.c). `ids` are those of the first three
+  /// components.
   jpeg_color_model model(std::size_t components, const std::array<std::uint32_t, 3>& ids) const noexcept {
     if (components == 1) return jpeg_color_model::gray;
     if (components == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;

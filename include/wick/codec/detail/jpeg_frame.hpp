@@ -1,6 +1,5 @@
 /// \file
-/// What stands in front of the pixels of a JPEG that wick decodes itself: its sizes, tables, and where its
-/// one scan begins.
+/// The headers of a JPEG that wick decodes itself: its sizes, its tables, and the start of its only scan.
 #pragma once
 
 #include <array>
@@ -16,34 +15,34 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A baseline JPEG of 8 bits, gray or YCbCr in one scan, whose colors have all pixels, or half of them
-/// across, down, or both: what cameras and encoders write unless asked for something else.
+/// A baseline JPEG of 8 bits, gray or YCbCr in one scan, with chroma at full or half resolution horizontally,
+/// vertically, or both: what cameras and encoders write by default.
 struct jpeg_frame {
   struct huffman_table {
-    const std::uint8_t* counts = nullptr;  ///< of codes of each length from 1 to 16; null: there is none
+    const std::uint8_t* counts = nullptr;  ///< the number of codes of each length, 1 to 16; null: no table
     const std::uint8_t* values = nullptr;
   };
   struct component {
     std::uint8_t id = 0;
-    unsigned table = 0;  ///< of quantization
+    unsigned table = 0;  ///< the quantization table
     huffman_table dc = {}, ac = {};
   };
-  using quantization = std::array<std::int16_t, 64>;  ///< in natural order, as far as it has 16 bits
+  using quantization = std::array<std::int16_t, 64>;  ///< in natural order, truncated to 16 bits
 
   std::uint32_t width = 0, height = 0;
   std::size_t components = 0;          ///< 1 or 3
-  std::uint32_t across = 1, down = 1;  ///< blocks of brightness in an MCU, for one of each color
+  std::uint32_t across = 1, down = 1;  ///< luma blocks in an MCU for each chroma block
   std::array<component, 3> component_of{};
   std::array<quantization, 4> tables{};
   unsigned restart_interval = 0;       ///< in MCUs; 0: no restart markers
-  std::span<const std::uint8_t> scan;  ///< what follows the scan's header
+  std::span<const std::uint8_t> scan;  ///< everything after the scan's header
 
-  /// Reads all up to the scan. None: the file is of another kind, or not as the standard has it. The result
-  /// refers to the file.
+  /// Reads everything before the scan. Empty when the file is of another kind, or doesn't conform to the
+  /// standard. The result refers to the file.
   static std::optional<jpeg_frame> read(std::span<const std::byte> encoded) noexcept;
 };
 
-/// Goes over the markers in front of a scan.
+/// Reads the marker segments before a scan.
 class jpeg_frame_reader {
  public:
   explicit jpeg_frame_reader(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
@@ -65,7 +64,7 @@ class jpeg_frame_reader {
   }
 
  private:
-  /// A baseline frame, tables, a restart interval, a scan; what applications have put there, and comments.
+  /// A baseline frame, tables, a restart interval, a scan, application data, or a comment.
   static bool is_known(unsigned marker) noexcept {
     return marker == 0xC0 || marker == 0xC1 || marker == 0xC4 ||
            (marker >= 0xDA && marker <= 0xDD && marker != 0xDC) || (marker >= 0xE0 && marker <= 0xEF) ||
@@ -101,7 +100,7 @@ class jpeg_frame_reader {
       frame_.component_of[c].id = byte(k);
       frame_.component_of[c].table = byte(k + 2);
       if (byte(k + 2) > 3 || across == 0 || down == 0) return false;
-      if (frame_.components == 1) {  // alone, its blocks come one by one
+      if (frame_.components == 1) {  // in a scan with one component, blocks aren't interleaved
         if (across > 4 || down > 4) return false;
         continue;
       }
@@ -156,7 +155,7 @@ class jpeg_frame_reader {
 
   std::span<const std::byte> data_;
   jpeg_frame frame_;
-  std::array<std::array<jpeg_frame::huffman_table, 4>, 2> huffman_{};  // of DC, of AC
+  std::array<std::array<jpeg_frame::huffman_table, 4>, 2> huffman_{};  // DC, AC
   std::array<bool, 4> has_table_{};
   jpeg_color_marks colors_;
 };

@@ -1,5 +1,5 @@
 /// \file
-/// A JPEG without decoding it: the frame header, and whether the file is all there.
+/// Reads a JPEG's frame header without decoding pixels, and checks that the file is complete.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
-/// ITU-T T.81, annex B.
+/// Steps from marker to marker by segment length, and so skips a thumbnail inside an EXIF segment. ITU-T
+/// T.81, annex B.
 class jpeg_markers {
  public:
   static constexpr unsigned end_of_image = 0xD9, start_of_scan = 0xDA, none = 0;
 
   explicit jpeg_markers(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
 
-  /// The next marker, `none` when the file ends first. Steps over what belongs to the one before.
+  /// The next marker, or `none` at the end of the file. Skips the last marker's data.
   unsigned next() noexcept {
     if (marker_ == start_of_scan) skip_scan();
     for (;;) {
@@ -43,7 +43,7 @@ class jpeg_markers {
     inside_ = data_.size() - at_ < 2;
     if (inside_) return stop();
     length_ = big16(data_, at_);
-    if (length_ < 2) length_ = 2;  // broken; the decoder says so
+    if (length_ < 2) length_ = 2;  // damaged; the decoder reports it
     inside_ = data_.size() - at_ < length_;
     if (inside_) return stop();
     payload_ = at_ + 2;
@@ -55,7 +55,7 @@ class jpeg_markers {
   std::size_t payload_size() const noexcept { return length_ - 2; }
   /// Whether the file ended within a marker's parameters.
   bool ended_inside() const noexcept { return inside_; }
-  /// How many restart markers the last scan had; known when its next marker is.
+  /// The number of restart markers in the last scan; known once next() returned the marker after it.
   std::uint64_t restarts() const noexcept { return restarts_; }
 
  private:
@@ -110,23 +110,23 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
     info.bits = static_cast<int>(byte_at(encoded, at));
     info.height = big16(encoded, at + 1);
     info.width = big16(encoded, at + 3);
-    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK comes out as RGB
+    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK is converted to RGB
     return true;
   }
 }
 
-/// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
-/// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
-/// 900 a component, which no encoder writes.
+/// Each scan covers the whole image, but may take as few as ten bytes. A progressive JPEG has about ten
+/// scans; cjpeg and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard allows
+/// up to 900 for a component, but no encoder writes that many.
 inline constexpr int most_jpeg_scans = 100;
-/// Of all a file's scans together: each has use for eight.
+/// For all of a file's scans; each can use eight.
 inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
 [[noreturn]] inline void throw_too_many_scans() {
   throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
               " scans (a decompression bomb?); write the file again" + or_leave_it_out);
 }
 
-/// Whether the scan whose parameters start at `at` has that many components, none of them twice.
+/// Whether the scan whose parameters start at `at` has `count` components, none of them twice.
 inline bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count) {
   if (byte_at(encoded, at) != count) return false;
   for (std::uint32_t a = 0; a < count; ++a) {
@@ -137,11 +137,11 @@ inline bool has_components(std::span<const std::byte> encoded, std::size_t at, s
   return true;
 }
 
-/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes;
-/// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
-/// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
-/// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
-/// that stb_image writes each, whatever the damage.
+/// Protects stb_image. Up to 2.27 (Debian 12), it writes past its tables when a Huffman table claims more
+/// than 256 codes. It also converts every scan of a baseline JPEG to pixels, even if the scan repeats
+/// components, which the standard forbids. \throws wick::error for such a table, for too many tables or
+/// scans, or when the file ends within such parameters. Returns whether one scan without restart markers has
+/// every pixel, so that stb_image writes each of them, whatever the damage.
 inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
   int scans = 0, tables = 0, most_scans = most_jpeg_scans;
@@ -182,8 +182,8 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   return plain;
 }
 
-/// \throws wick::error when there is no end-of-image marker. Bytes after one are ignored:
-/// cameras append previews and movies.
+/// \throws wick::error when there is no end-of-image marker. Ignores bytes after it: cameras append previews
+/// and movies.
 inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
   bool scans = false;
@@ -198,8 +198,8 @@ inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
 }
 
-/// The same, at a look for most files: an end-of-image marker at the end can't be pixels, in which FF is
-/// always followed by 0 or a restart marker.
+/// The same, but faster for most files: an end-of-image marker at the end can't be pixel data, in which 0 or
+/// a restart marker always follows FF.
 inline void check_jpeg_ends(std::span<const std::byte> encoded, const picture_info&) {
   if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
   check_jpeg_complete(encoded);

@@ -1,8 +1,8 @@
 /// \file
-/// The bits of a JPEG's scan, and Huffman tables to read them by. ITU-T T.81, annex F.2.
+/// Reads the bits of a JPEG's scan, and decodes Huffman codes. ITU-T T.81, annex F.2.
 ///
-/// What makes it fast: a look at the next bits gives one or two symbols with their values; bits come eight
-/// bytes at a time as long as no FF is near; and unwanted blocks are skipped two or more symbols at a time.
+/// It's fast because one table lookup gives one or two symbols with their values, bits are loaded eight bytes
+/// at a time unless an FF is near, and unwanted blocks are skipped two or more symbols at a time.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The bits of a scan without the zeros that follow each FF. Past a marker, or the end, they are zeros.
+/// The bits of a scan, without the zero byte after each FF. Zeros after a marker or the end.
 struct jpeg_bits {
   std::uint64_t next =
-      0;  // from the top; below the first `count` may stand what the byte at `at` begins with
+      0;  // from the top bit; the bits after the first `count` may hold the start of the byte at `at`
   int count = 0;
-  int made_up = 0;  // bits from past the marker, which come after all others
+  int made_up = 0;  // zero bits from past the marker, after all others
   const std::uint8_t* at = nullptr;
-  const std::uint8_t* ff = nullptr;  // the first FF from `at` on, or the end
+  const std::uint8_t* ff = nullptr;  // the first FF at or after `at`, or the end
   const std::uint8_t* end = nullptr;
 
   void begin(const std::uint8_t* from, const std::uint8_t* to) noexcept {
@@ -29,7 +29,7 @@ struct jpeg_bits {
     end = to;
     ff = next_ff(from, to);
   }
-  /// At least 56 bits.
+  /// Ensures that at least 56 bits are available.
   [[gnu::always_inline]] void refill() noexcept {
     if (ff - at >= 8) [[likely]] {
       next |= big64(at) >> count;
@@ -47,9 +47,9 @@ struct jpeg_bits {
     count -= bits;
   }
   bool overdrawn() const noexcept { return made_up > count; }
-  /// Whether the data, without a marker that ends the scan, may be over for a reader that looks ahead.
+  /// Whether a reader that looks ahead may reach the end of data that has no marker.
   bool near_end() const noexcept { return ff - at < 16 && (end - ff < 2 || ff[1] == 0xFF); }
-  /// Whether fewer than 8 bits, which fill up the last byte, are left before the marker.
+  /// Whether fewer than 8 bits, the last byte's padding, are left before the marker.
   bool at_marker() const noexcept { return at == ff && count - made_up < 8; }
 
  private:
@@ -85,15 +85,15 @@ struct jpeg_bits {
   }
 };
 
-/// A Huffman table, by what the next bits are.
+/// A Huffman table, indexed by the next bits.
 class jpeg_huffman {
  public:
-  /// A symbol, read from the bits: by how many coefficients it advances, and the value of the last of them.
+  /// A decoded symbol: how many coefficients to advance, and the value of the last of them.
   struct symbol {
     unsigned step;
     std::int16_t value;
   };
-  /// In `step`: the block ends here; the code is none.
+  /// Values of `step`: end of the block; invalid code.
   static constexpr unsigned end_of_block = 128, bad = 64;
   /// From zigzag to natural order.
   static constexpr std::array<std::uint8_t, 64> natural_order{
@@ -101,7 +101,8 @@ class jpeg_huffman {
       41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
       30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-  /// `counts[l - 1]` codes of each length l, for as many symbols in `values`. False when that is no table.
+  /// `counts[l - 1]` is the number of codes of length l; `values` holds their symbols. False if the table is
+  /// invalid.
   bool build(const std::uint8_t* counts, const std::uint8_t* values, bool ac) {
     if (built_ && ac == ac_ && std::equal(counts, counts + 16, counts_.begin()) &&
         std::equal(values, values + total(counts), values_.begin())) {
@@ -133,15 +134,14 @@ class jpeg_huffman {
     }
     return built_ = true;
   }
-  /// Makes what `step_over` needs, once.
+  /// Builds the table that `step_over` needs, once.
   void prepare_steps() noexcept {
     if (steps_built_) return;
     for (std::uint32_t i = 0; i < steps_.size(); ++i) steps_[i] = steps_of(i);
     steps_built_ = true;
   }
 
-  /// The next symbol. `whole` says whether it took no more than look_bits; otherwise `in` was refilled before
-  /// it.
+  /// The next symbol. Sets `whole` if it took at most look_bits; otherwise `in` was refilled first.
   [[gnu::always_inline]] symbol read(jpeg_bits& in, bool& whole) const noexcept {
     const std::uint32_t e = look_[in.peek(look_bits)];
     whole = (e & whole_mask) != 0;
@@ -158,8 +158,8 @@ class jpeg_huffman {
     return {coded >> 8 & 0xFF, static_cast<std::int16_t>(value)};
   }
 
-  /// The coefficients 1 to 63 of a block, in natural order, into zeros. False when that is not what the
-  /// standard allows.
+  /// Reads coefficients 1 to 63 of a block, in natural order, into a zeroed block. False if the data doesn't
+  /// conform to the standard.
   [[gnu::always_inline]] bool read_block(jpeg_bits& in, std::int16_t* block) const noexcept {
     for (unsigned k = 0;;) {
       in.refill();
@@ -191,14 +191,14 @@ class jpeg_huffman {
     }
   }
 
-  /// Skips a block, without its coefficients. Only after prepare_steps().
+  /// Skips a block without decoding its coefficients. Requires prepare_steps().
   [[gnu::always_inline]] bool step_over(jpeg_bits& in) const noexcept {
     for (unsigned k = 0;;) {
       in.refill();
       for (int i = 0; i < 2; ++i) {
         const std::uint32_t e = steps_[in.peek(step_bits)];
         const unsigned to = k + (e >> 8);
-        // 63 by coefficients alone, or an end before that; for anything else one symbol is looked at.
+        // Ends exactly at 63, or at an earlier end of block; otherwise read one symbol.
         if (to > 63 && (to < end_of_block || to > end_of_block + 62)) {
           const stepped one = step_over_one(in);
           in = one.in;
@@ -227,7 +227,7 @@ class jpeg_huffman {
   static unsigned step_of(unsigned value) noexcept {
     return (value & 15) == 0 && value != 0xF0 ? end_of_block : (value >> 4) + 1;
   }
-  /// The number that the first `size` of the bits are (T.81, figure F.12).
+  /// Converts the first `size` bits to a signed value (T.81, figure F.12).
   [[gnu::always_inline]] static std::int32_t extend(std::uint64_t bits, int size) noexcept {
     const auto plain = static_cast<std::int32_t>(bits >> 1 >> (63 - size));
     const auto positive = static_cast<std::int32_t>(static_cast<std::int64_t>(bits) >> 63);
@@ -236,9 +236,9 @@ class jpeg_huffman {
   static std::uint32_t coded(unsigned step, unsigned length, unsigned size) noexcept {
     return size << 24 | length << 16 | step << 8;
   }
-  /// All looks that begin with the code: the bits of code and value, and of the value alone, four bits each,
-  /// both 0 when a look is too short for them; the step, a byte; then the value, or the code's length and the
-  /// value's, a byte each.
+  /// Fills all entries whose bits begin with the code. The low byte holds the bits of code plus value, and of
+  /// the value alone, four bits each; both are 0 if they don't fit into look_bits. The next byte is the step.
+  /// The upper half is the value, or else the lengths of the code and the value, a byte each.
   void fill(std::uint32_t code, unsigned length, unsigned value) noexcept {
     const unsigned size = value & 15, step = step_of(value), rest = look_bits - length;
     for (std::uint32_t i = 0; i < 1u << rest; ++i) {
@@ -251,7 +251,7 @@ class jpeg_huffman {
       }
     }
   }
-  /// A code longer than a look, from the next 16 bits.
+  /// Finds a code longer than look_bits in the next 16 bits.
   [[gnu::noinline]] std::uint32_t find(std::uint32_t bits) const noexcept {
     for (unsigned length = look_bits + 1; length <= 16; ++length) {
       if (bits >= limit_[length]) continue;
@@ -261,12 +261,12 @@ class jpeg_huffman {
     }
     return coded(bad, 0, 0);
   }
-  /// As many symbols as have their codes within the look. Low byte: their bits; then their steps, with
-  /// end_of_block.
+  /// Combines all symbols whose codes fit into step_bits. Low byte: their bits; high byte: the sum of their
+  /// steps, with end_of_block.
   std::uint16_t steps_of(std::uint32_t look) const noexcept {
     unsigned used = 0, steps = 0;
     while (used < step_bits) {
-      const std::uint32_t rest = look << used & ((1u << step_bits) - 1);  // zeros after what is left
+      const std::uint32_t rest = look << used & ((1u << step_bits) - 1);  // padded with zeros
       const std::uint32_t e = look_[rest >> (step_bits - look_bits)];
       const bool whole = (e & whole_mask) != 0;
       const unsigned size = whole ? e >> 4 & 15 : e >> 24;
@@ -277,10 +277,10 @@ class jpeg_huffman {
       steps += step;
       if (step == end_of_block) break;
     }
-    // Without a symbol: a step that no block has, so that one is read singly.
+    // No symbol fits: a step that no block has, so that the caller reads a single symbol.
     return static_cast<std::uint16_t>(used == 0 ? 64u << 8 : steps << 8 | used);
   }
-  /// What pairs_ has for a look.
+  /// The entry of pairs_ for these bits.
   std::uint64_t pair_of(std::uint32_t look) const noexcept {
     constexpr std::uint64_t none = std::uint64_t{bad} << 8;
     const std::uint32_t a = look_[look];
@@ -304,8 +304,8 @@ class jpeg_huffman {
     return {in, step};
   }
 
-  /// Two symbols where both are within the look. From the lowest byte on: their bits; the first one's step,
-  /// and the second one's, 0 where there is none; a byte that is free; the values, 16 bits each.
+  /// Two symbols if both fit into look_bits. From the lowest byte: their bits; the first step; the second
+  /// step, 0 if there is none; an unused byte; the values, 16 bits each.
   std::array<std::uint64_t, 1u << look_bits> pairs_;
   std::array<std::uint32_t, 1u << look_bits> look_;
   std::array<std::uint16_t, 1u << step_bits> steps_;

@@ -1,6 +1,6 @@
 /// \file
-/// What a JPEG's markers say about its colors and tables, by libjpeg's rules: for stb_image, which has
-/// others, and takes tables that are missing for zeros.
+/// Interprets a JPEG's color and table markers by libjpeg's rules, for stb_image, which has different rules
+/// and treats missing tables as zeros.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,11 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
+/// The tables and scans of a JPEG, to check that stb_image finds everything that the scans refer to.
 class jpeg_layout {
  public:
-  /// Goes through all markers. \throws wick::error for what stb_image does not read, or would read as other
-  /// pixels
+  /// Reads all markers. \throws wick::error for features that stb_image doesn't support, or decodes to
+  /// different pixels
   explicit jpeg_layout(std::span<const std::byte> encoded) : data_(encoded) {
     jpeg_markers markers(encoded);
     for (unsigned marker = markers.next();
@@ -47,7 +47,7 @@ class jpeg_layout {
   }
 
   jpeg_color_model colors() const noexcept { return colors_; }
-  /// The file leaves out Huffman tables, as frames of Motion JPEG do, and means those of the standard.
+  /// The file omits Huffman tables, like Motion JPEG frames, and relies on the standard ones.
   bool wants_standard_tables() const noexcept { return wants_standard_tables_; }
 
  private:
@@ -93,10 +93,9 @@ class jpeg_layout {
     for (const std::size_t end = at + size; at < end;) {
       const std::uint32_t name = byte_at(data_, at) & 3u;
       const std::size_t length = byte_at(data_, at) >> 4 != 0 ? 129 : 65;
-      if (end - at < length) return;  // stb_image says so
+      if (end - at < length) return;  // stb_image reports it
       const std::span<const std::byte> now = data_.subspan(at, length);
-      // libjpeg keeps the table that was there when a component's first scan began, stb_image takes the last
-      // one.
+      // libjpeg uses the table from the start of a component's first scan; stb_image uses the last one.
       if (progressive_ && !quantization_[name].empty() && begun(name) &&
           (now.size() != quantization_[name].size() ||
            std::memcmp(now.data(), quantization_[name].data(), length) != 0)) {
@@ -168,7 +167,7 @@ class jpeg_layout {
   std::span<const std::byte> data_;
   std::array<component, 4> component_{};
   std::array<std::span<const std::byte>, 4> quantization_{};
-  std::array<unsigned, 2> huffman_{};  // a bit for each table, of DC and of AC
+  std::array<unsigned, 2> huffman_{};  // a bit for each DC and AC table
   std::uint32_t width_ = 0, height_ = 0, components_ = 0, restart_interval_ = 0;
   std::uint64_t restarts_ = 0;
   int scans_ = 0;
@@ -177,7 +176,7 @@ class jpeg_layout {
   jpeg_color_model colors_ = jpeg_color_model::ycc;
 };
 
-/// ITU-T T.81, K.3 to K.6: tables 0 for brightness, 1 for colors, as a marker segment.
+/// ITU-T T.81, K.3 to K.6: table 0 for luma, table 1 for chroma, as a marker segment.
 inline constexpr unsigned char standard_huffman_tables[] = {
     0xFF, 0xC4, 0x01, 0xA2, 0x00, 0x00, 0x01, 0x05, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00, 0x00,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x10,
@@ -206,8 +205,7 @@ inline constexpr unsigned char standard_huffman_tables[] = {
     0xE8, 0xE9, 0xEA, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0xFA,
 };
 
-/// The file with the standard's tables in front; those that it brings count all the same, since they come
-/// later.
+/// Inserts the standard tables before the file's own, which override them.
 inline bytes with_standard_tables(std::span<const std::byte> encoded) {
   constexpr std::size_t more = sizeof standard_huffman_tables;
   bytes out(encoded.size() + more);

@@ -1,5 +1,5 @@
 /// \file
-/// The entropy-coded pixels of a baseline JPEG, MCU by MCU. ITU-T T.81, annex F.2.
+/// Decodes the entropy-coded data of a baseline JPEG, MCU by MCU. ITU-T T.81, annex F.2.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,18 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The one scan of a baseline JPEG, MCU by MCU.
+/// The only scan of a baseline JPEG.
 class jpeg_scan {
  public:
   struct block {
     const jpeg_huffman* dc;
     jpeg_huffman* ac;
     unsigned component;
-    bool coefficients;  // whether those after the first are wanted
+    bool coefficients;  // whether to keep the AC coefficients
   };
-  static constexpr std::size_t most_blocks = 10;  // of an MCU
+  static constexpr std::size_t most_blocks = 10;  // in an MCU
 
-  /// From the first byte after the scan's header. `restart_interval` MCUs are between two restart markers, 0:
-  /// none.
+  /// Starts at the first byte after the scan's header. `restart_interval` is in MCUs; 0: no restart markers.
   void begin(std::span<const std::uint8_t> data, std::span<const block> blocks,
              unsigned restart_interval) noexcept {
     start_ = data.data();
@@ -38,9 +37,9 @@ class jpeg_scan {
     restart_ = 0;
   }
 
-  /// The next MCU: block i into `*to[i]`, which must be zeros; without `to` it is stepped over. False at
-  /// anything that is not as the standard has it, and near the end of data that no marker ends, with what is
-  /// in `*to[i]` unspecified; then there is no next one.
+  /// Reads the next MCU: block i into `*to[i]`, which must be zeroed. Skips it if `to` is null. False for
+  /// data that doesn't conform to the standard, and near the end of data without a final marker; then
+  /// `*to[i]` is unspecified and the scan is over.
   bool next(std::int16_t (*const* to)[64]) noexcept {
     if (interval_ != 0 && to_restart_-- == 0 && !restart()) return false;
     jpeg_bits in = in_;
@@ -66,7 +65,7 @@ class jpeg_scan {
     return !in.overdrawn() && !in.near_end();
   }
 
-  /// In front of the next MCU; of data of less than most_bytes.
+  /// The place before the next MCU. Requires less than most_bytes of data.
   jpeg_place here() const noexcept {
     const std::uint8_t* at = in_.at;
     int bits = in_.count - in_.made_up;  // read in advance
@@ -76,7 +75,7 @@ class jpeg_scan {
       place.last_dc[c] = static_cast<std::uint16_t>(last_dc_[c]);
     return place;
   }
-  /// To where MCU number `mcu` begins. False when it is after the data.
+  /// Moves to the start of MCU number `mcu`. False when it's past the end of the data.
   bool go_to(const jpeg_place& place, std::size_t mcu) noexcept {
     const std::size_t byte = place.bit / 8;
     if (byte > static_cast<std::size_t>(in_.end - start_)) return false;
@@ -90,10 +89,10 @@ class jpeg_scan {
     restart_ = mcu == 0 ? 0 : static_cast<unsigned>((mcu - 1) / interval_ % 8);
     return true;
   }
-  static constexpr std::size_t most_bytes = std::size_t{1} << 29;  // whose bits have numbers of 32 bits
+  static constexpr std::size_t most_bytes = std::size_t{1} << 29;  // bit numbers must fit into 32 bits
 
  private:
-  /// A picture that is wanted whole never needs it.
+  /// Not needed if the whole image is wanted.
   [[gnu::noinline]] void prepare_steps() noexcept {
     for (std::size_t i = 0; i < blocks_; ++i) block_[i].ac->prepare_steps();
     steps_over_ = true;
@@ -111,7 +110,7 @@ class jpeg_scan {
   const std::uint8_t* start_ = nullptr;
   std::array<block, most_blocks> block_{};
   std::size_t blocks_ = 0;
-  bool steps_over_ = false;  // the tables can
+  bool steps_over_ = false;  // prepare_steps() ran
   std::array<std::uint32_t, 4> last_dc_{};
   unsigned interval_ = 0, to_restart_ = 0, restart_ = 0;
 };

@@ -1,5 +1,5 @@
 /// \file
-/// A walk over the MCUs of a baseline JPEG's scan that looks at no more of them than it has to.
+/// Walks over the MCUs of a baseline JPEG's scan, and skips as many as it can.
 #pragma once
 
 #include <algorithm>
@@ -13,25 +13,24 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The MCUs of a scan, one after the other. It notes the places of some as it passes them: of the first in
-/// each row, of each eighth after it, and the end. Those of an earlier walk may be given to it: then it only
-/// counts unwanted MCUs in front of the last of them, and starts at the nearest one when a wanted MCU comes.
+/// Visits the MCUs of a scan in order. On the way, it notes the places of each row's first MCU, of every
+/// eighth MCU after it, and of the end. Given the places of an earlier walk, it only counts unwanted MCUs
+/// before the last place, and jumps to the nearest place when an MCU is wanted.
 ///
-/// Places are noted without a gap, from the start on, and after MCUs that could be read: in front of the
-/// last one nothing is damaged. What it walks from one of them ends at the next, at the latest at the end of
-/// the row, and must arrive exactly there. So it never starts at the last one, nor at one after which a
-/// restart marker comes before the next.
+/// It notes places without gaps, from the start, and only after readable MCUs, so nothing before the last
+/// place is damaged. After a jump, it must arrive exactly at the next place, which is at most a row away. So
+/// it never jumps to the last place, or to one with a restart marker before the next place.
 class jpeg_walk {
  public:
   enum class outcome : std::uint8_t {
     good,
     unreadable,  ///< see jpeg_scan::next()
-    misplaced,   ///< a place that was given is wrong
+    misplaced,   ///< a place from the index is wrong
   };
-  static constexpr std::size_t stride = 8;             // MCUs from place to place
-  static constexpr std::size_t most_places = 1 << 16;  // of a picture; one with more does without
+  static constexpr std::size_t stride = 8;             // MCUs between places
+  static constexpr std::size_t most_places = 1 << 16;  // per image; an image with more isn't indexed
 
-  /// As jpeg_scan::begin(); `columns` and `rows` of MCUs.
+  /// See jpeg_scan::begin(); `columns` and `rows` are in MCUs.
   void begin(std::span<const std::uint8_t> data, std::span<const jpeg_scan::block> blocks,
              unsigned restart_interval, std::size_t columns, std::size_t rows) noexcept {
     scan_.begin(data, blocks, restart_interval);
@@ -44,15 +43,15 @@ class jpeg_walk {
     places_.clear();
     notes_ = false;
   }
-  /// How many places the scan has; 0: none can be noted.
+  /// The number of places in the scan; 0: none can be noted.
   std::size_t total() const noexcept { return total_; }
-  /// Before the first MCU: notes places, and uses those of an earlier walk. False: they are none of this
-  /// scan.
-  /// \param known  appends them to the vector that it is given
+  /// Call before the first MCU. Notes places, and uses those of an earlier walk. False: they belong to
+  /// another scan.
+  /// \param known  appends the known places to the vector it's called with
   template <class Known>
   bool use(Known&& known) {
     places_.clear();
-    places_.reserve(total_);  // so that next() takes no memory
+    places_.reserve(total_);  // so that next() doesn't allocate
     known(places_);
     if (places_.size() > total_) return false;
     notes_ = true;
@@ -61,10 +60,10 @@ class jpeg_walk {
     known_ = mcu_at(last);
     return places_[0] == scan_.here();
   }
-  /// All that are known now.
+  /// All places known so far.
   std::span<const jpeg_place> places() const noexcept { return {places_.data(), places_.size()}; }
 
-  /// The next MCU, as jpeg_scan::next() has it. After anything but good there is no next one.
+  /// The next MCU, as in jpeg_scan::next(). The walk is over after any outcome but good.
   outcome next(std::int16_t (*const* to)[64]) noexcept {
     if (!notes_) return scan_.next(to) ? outcome::good : outcome::unreadable;
     if (const outcome o = go_to_asked(); o != outcome::good) return o;
@@ -73,7 +72,7 @@ class jpeg_walk {
     if (++column_ == columns_) column_ = 0;
     return outcome::good;
   }
-  /// The next `mcus`, of which none is wanted.
+  /// Skips the next `mcus`, all of them unwanted.
   outcome skip(std::size_t mcus) noexcept {
     while (mcus != 0) {
       std::size_t some = 1;
@@ -90,16 +89,16 @@ class jpeg_walk {
   }
 
  private:
-  /// Whether an unwanted MCU is passed without a look at it: there is a place after it, and the walk does
-  /// not stand between two.
+  /// Whether to pass an unwanted MCU without reading it: there is a place after it, and the walk isn't
+  /// between two places.
   bool may_count() const noexcept {
     return asked_ < known_ && (walked_ != asked_ || walked_column_ % stride == 0);
   }
   std::size_t mcu_at(std::size_t place) const noexcept {
     return place / each_row_ * columns_ + place % each_row_ * stride;
   }
-  /// Whether a restart marker comes before the next place. The walk is right again after it, and would
-  /// arrive there from a wrong place, too.
+  /// Whether a restart marker comes before the next place. It resynchronizes the walk, which would then
+  /// arrive at the next place even from a wrong one.
   bool restarts_behind(std::size_t place) const noexcept {
     return interval_ != 0 && (mcu_at(place + 1) - 1) / interval_ > mcu_at(place) / interval_;
   }
@@ -138,11 +137,11 @@ class jpeg_walk {
 
   jpeg_scan scan_;
   std::vector<jpeg_place> places_;
-  std::size_t columns_ = 1, each_row_ = 1, total_ = 0;  // of MCUs; of places
+  std::size_t columns_ = 1, each_row_ = 1, total_ = 0;  // MCUs; places in a row and in all
   std::size_t interval_ = 0;                            // MCUs between restart markers
   std::size_t asked_ = 0, column_ = 0;                  // the next MCU
-  std::size_t walked_ = 0, walked_column_ = 0;          // the one that scan_ is in front of
-  std::size_t known_ = 0;                               // the one at the last place
+  std::size_t walked_ = 0, walked_column_ = 0;          // the MCU that scan_ is at
+  std::size_t known_ = 0;                               // the MCU at the last place
   bool notes_ = false;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// The places of a JPEG in little memory.
+/// Stores the places of a JPEG compactly.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,15 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Places as differences from place to place, in base 128 (as in DWARF's LEB128): some 6 bytes a place
-/// instead of 12.
+/// Stores differences between places in base 128 (like DWARF's LEB128): about 6 bytes a place instead of 12.
 class packed_places {
  public:
-  /// Bytes that a place takes, on average.
+  /// The average number of bytes per place.
   static constexpr std::size_t expected = 6;
 
-  /// `total`: so many may follow in later calls, for which there is room then.
+  /// Stores the places, and reserves room for the `total` places that later calls may bring.
   void assign(std::span<const jpeg_place> places, std::size_t total);
-  /// Appends them.
+  /// Appends the places to `to`.
   void unpack(std::vector<jpeg_place>& to) const;
   std::size_t size() const noexcept { return size_; }
   std::size_t total() const noexcept { return total_; }
@@ -30,7 +29,7 @@ class packed_places {
   void put(std::uint32_t number);
 
   std::vector<std::uint8_t> packed_;
-  std::size_t components_ = 1;  // whose coefficients are in it; those of others are 0
+  std::size_t components_ = 1;  // components whose coefficients are stored; those of others are 0
   std::uint32_t size_ = 0, total_ = 0;
 };
 

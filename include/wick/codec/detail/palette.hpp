@@ -1,5 +1,5 @@
 /// \file
-/// Numbers that stand for colors: what a palette, or a scale of gray of few bits, gives for each.
+/// Maps the numbers of a palette, or of gray levels with few bits, to colors.
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Pillow's convert("L"): ITU-R 601-2 luma, rounded. Of 16 bits as well.
+/// Pillow's convert("L"): ITU-R 601-2 luma, rounded. Also for 16 bits.
 constexpr std::uint32_t rounded_luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) noexcept {
   return (r * 19595u + g * 38470u + b * 7471u + 0x8000u) >> 16;
 }
 
 struct palette_table {
-  /// Those that are not set are black.
+  /// Unset colors are black.
   std::array<std::array<std::uint8_t, 4>, 256> rgba{};
 
   palette_table() noexcept {
@@ -27,7 +27,8 @@ struct palette_table {
   }
 };
 
-/// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
+/// The levels that each number becomes in an image of 1 to 4 channels: its color's channels, or the number
+/// itself.
 class picked_levels {
  public:
   picked_levels(const palette_table& colors, int channels, bool indexes) noexcept
@@ -71,7 +72,7 @@ class picked_levels {
   }
 
   int channels_;
-  bool numbers_;  // as they are
+  bool numbers_;  // kept unchanged
   std::array<std::array<std::uint8_t, 4>, 256> levels_{};
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// BMPs that stb_image doesn't read, as ones that it reads.
+/// Rewrites BMPs that stb_image doesn't read.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The same image in an uncompressed file with a header of forty bytes, its whole palette, and no gap before
-/// the pixels; empty when the file may stay as it is. Microsoft: "Bitmap Storage", and "Bitmap Compression"
-/// for the run-length codes RLE8 and RLE4. \throws wick::error for a kind that isn't supported, or a file
-/// that is cut off
+/// The same image as an uncompressed file with a header of 40 bytes, a full palette, and no gap before the
+/// pixels. Empty when stb_image reads the file as it is. Microsoft: "Bitmap Storage", and "Bitmap
+/// Compression" for the run-length codes RLE8 and RLE4. \throws wick::error for an unsupported kind, or a
+/// truncated file
 bytes plain_bmp(std::span<const std::byte> encoded, const picture_info& info);
 
 }  // namespace wick::detail

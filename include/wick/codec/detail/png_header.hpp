@@ -1,5 +1,5 @@
 /// \file
-/// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
+/// Reads a PNG's header chunk without decoding pixels, and checks that its chunks are complete and undamaged.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace wick::inline v0_1::detail {
 
 inline constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
 
-/// Tables to take eight bytes a step: CRC-32, polynomial 0xEDB88320 (ISO 3309), "slicing by 8".
+/// Tables for eight bytes a step: CRC-32, polynomial 0xEDB88320 (ISO 3309), "slicing by 8".
 inline constexpr auto crc_tables = [] {
   std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t i = 0; i < 256; ++i) {
@@ -52,7 +52,7 @@ constexpr std::uint32_t chunk_type(const char (&name)[5]) noexcept {
   return type;
 }
 
-/// \throws wick::error when the header chunk is not all there
+/// \throws wick::error when the header chunk is incomplete
 inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
   if (!starts_with(encoded, png_signature)) return false;
   info.format = "PNG";
@@ -77,8 +77,7 @@ inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
   return true;
 }
 
-/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it
-/// names
+/// \throws wick::error when a chunk or IEND is missing, or the checksum of a critical chunk is wrong
 inline void check_png_complete(std::span<const std::byte> encoded) {
   for (std::size_t at = png_signature.size();;) {
     if (encoded.size() - at < 12) throw_truncated("PNG", encoded.size(), "without an IEND chunk");

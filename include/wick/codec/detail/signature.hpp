@@ -1,5 +1,6 @@
 /// \file
-/// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
+/// Descriptions of bytes that aren't an image, or not a complete one: their likely format, and where they
+/// end.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@ inline bool starts_with(std::span<const std::byte> data, std::string_view start,
   return true;
 }
 
-/// "a zip", "text", …; empty when nothing is known.
+/// "a zip", "text", …; empty for an unknown format.
 inline std::string_view guess_format(std::span<const std::byte> data) noexcept {
   using namespace std::string_view_literals;
   struct signature {
@@ -81,7 +82,7 @@ inline std::string_view guess_format(std::span<const std::byte> data) noexcept {
   return {};
 }
 
-/// "50 4b 03 04, a zip": the first bytes in hex and a guess.
+/// "50 4b 03 04, a zip": the first bytes in hex, and the likely format.
 inline std::string describe_start(std::span<const std::byte> data) {
   static constexpr char digits[] = "0123456789abcdef";
   std::string out;

@@ -1,7 +1,6 @@
 /// \file
-/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
-/// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
-/// included here.
+/// The built-in decoder for JPEG, PNG, BMP, and the first frame of a GIF. Its code, and stb_image's, is
+/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
 #pragma once
 
 #include <algorithm>
@@ -25,19 +24,19 @@
 
 namespace wick::inline v0_1::detail {
 
-// Defined in codec/detail/stb.hpp.
+// Defined in codec/impl/stb_image.ipp.
 
-/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
-/// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
-/// it gets no more than those.
+/// Decodes to pixels from allocate_block, `channels` a pixel. Null on failure, with stb's reason in `why`.
+/// With `cleared`, all of stb's memory starts as zeros, so that pixels it skips are the same every time. No
+/// block exceeds `limit`.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
                        const char*& why, stb_limit& limit, bool cleared = false) noexcept;
-/// The same of a JPEG whose components are `colors`, with libjpeg-turbo's upsampling.
+/// The same for a JPEG whose color model is `colors`, with libjpeg-turbo's upsampling.
 std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
                             int& width, int& height, const char*& why, stb_limit& limit,
                             bool cleared) noexcept;
 
-// Defined in codec/impl/png.ipp and gif.hpp, which are compiled with it.
+// Defined in codec/impl/png.ipp and gif.ipp, which are compiled with stb_image.
 
 /// The rows of `part`, in full width. \throws wick::error when they are damaged
 image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);
@@ -86,7 +85,7 @@ inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_i
 inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
   const bytes plain = plain_bmp(encoded, info);
   if (plain.size() != 0) encoded = plain.span();
-  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
+  // stb_image treats a fourth byte as alpha even if the header doesn't, and its gray weights differ from
   // Pillow's.
   const int stored = info.channels;
   int width = 0, height = 0;
@@ -145,7 +144,7 @@ inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const pictu
   return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
-/// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
+/// The built-in decoder, always at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
 inline constexpr codec stb_codec{"stb_image", &stb_probe, &stb_check_complete,
                                  &stb_decode, nullptr,    &stb_decode_wide};
 

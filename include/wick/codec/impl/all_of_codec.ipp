@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of codec/, which are compiled once.
+/// All implementations in codec/, which are compiled once.
 #pragma once
 
 #include <wick/codec/impl/builtin_codecs.ipp>

@@ -1,6 +1,5 @@
 /// \file
-/// The decoders that a program has without adding any. Included in exactly one file of a program, after
-/// those that it names.
+/// The built-in decoders. Included in exactly one file of a program, after the decoders it names.
 #pragma once
 
 #include <array>
@@ -22,7 +21,7 @@ std::span<const codec* const> builtin_codecs() noexcept {
 #ifdef WICK_HAS_LIBJPEG_TURBO
       &libjpeg_turbo_codec,
 #endif
-      &jpeg_codec,  // asked first
+      &jpeg_codec,  // the last one is asked first
   };
   return all;
 }

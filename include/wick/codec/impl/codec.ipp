@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what ext/codec.hpp declares. Included in exactly one file of a program.
+/// Implements ext/codec.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

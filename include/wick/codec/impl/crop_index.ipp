@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what codec/detail/crop_index.hpp declares. Included in exactly one file of a program.
+/// Implements codec/detail/crop_index.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace wick::inline v0_1::detail {
 
 std::uint64_t crop_index::key_of(std::span<const std::byte> encoded) noexcept {
-  std::array<fingerprint_hash, 8> lanes;  // side by side, since one waits for its multiplications
+  std::array<fingerprint_hash, 8> lanes;  // in parallel: a single one would wait for its multiplications
   std::array<std::uint64_t, 8> words;
   std::size_t at = 0;
   for (; encoded.size() - at >= sizeof words; at += sizeof words) {
@@ -31,7 +31,7 @@ std::uint64_t crop_index::checksum(std::uint64_t key, const packed_places& place
 }
 
 std::size_t crop_index::size_of(std::size_t places) noexcept {
-  constexpr std::size_t of_map = 64;  // a node, a bucket, and what malloc has in front of each block
+  constexpr std::size_t of_map = 64;  // a node, a bucket, and malloc's overhead for each block
   return places * packed_places::expected + sizeof(entry) + of_map;
 }
 
@@ -47,7 +47,7 @@ std::atomic<std::uint64_t>& crop_index::seen_bit(std::span<const std::byte> enco
 }
 
 bool crop_index::may_have(std::span<const std::byte> encoded) noexcept {
-  if (loaded_.load(std::memory_order_relaxed)) return true;  // of files that were not seen here
+  if (loaded_.load(std::memory_order_relaxed)) return true;  // may include files not seen here
   std::uint64_t bit = 0;
   std::atomic<std::uint64_t>& word = seen_bit(encoded, bit);
   if ((word.load(std::memory_order_relaxed) & bit) != 0) return true;
@@ -74,7 +74,7 @@ void crop_index::begin(std::uint64_t key, jpeg_walk& walk) {
 void crop_index::end(std::uint64_t key, const jpeg_walk& walk) noexcept {
   try {
     if (!walk.places().empty()) keep(key, walk.places(), walk.total());
-  } catch (const std::bad_alloc&) {  // the picture is there all the same
+  } catch (const std::bad_alloc&) {  // the image was decoded anyway
   }
 }
 
@@ -109,7 +109,7 @@ void crop_index::drop(std::uint64_t key) noexcept {
   const std::lock_guard lock(s.lock);
   dropped_.fetch_add(1, std::memory_order_relaxed);
   const auto found = s.entries.find(key);
-  if (found == s.entries.end()) return;  // another worker was first
+  if (found == s.entries.end()) return;  // another worker dropped it first
   bytes_.fetch_sub(size_of(found->second.places.total()), std::memory_order_relaxed);
   pictures_.fetch_sub(1, std::memory_order_relaxed);
   s.entries.erase(found);
@@ -117,12 +117,13 @@ void crop_index::drop(std::uint64_t key) noexcept {
 }
 
 namespace {
-/// Of an entry in the saved bytes, in front of its places.
+/// The header of an entry in the saved bytes, before its places.
 struct saved_places {
   std::uint64_t key;
   std::uint32_t count, total;
 };
-/// A name, whose bytes say the machine's order, the version of this layout, and which MCUs have places.
+/// A magic number, which also shows the byte order; the version of this layout; and the distance between
+/// places.
 using saved_header = std::array<std::uint64_t, 3>;
 constexpr saved_header saved_as{0x7769'636B'6372'6F70u, 1, jpeg_walk::stride};
 }  // namespace

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what codec/detail/decoders_seen.hpp declares. Included in exactly one file of a program.
+/// Implements codec/detail/decoders_seen.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/codec/detail/decoders_seen.hpp>

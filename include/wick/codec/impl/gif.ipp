@@ -21,11 +21,11 @@ namespace wick::inline v0_1::detail {
   throw error("damaged GIF: " + what + "; write the file again" + or_leave_it_out);
 }
 
-/// The codes of a frame (LZW of up to 12 bits), from the blocks that hold them.
+/// Reads a frame's codes (LZW, up to 12 bits) from its sub-blocks.
 class gif_codes {
  public:
   gif_codes(std::span<const std::byte> encoded, std::size_t at) noexcept : data_(encoded), at_(at) {}
-  /// -1 when the file ends first.
+  /// -1 at the end of the file.
   int next(int bits) noexcept {
     while (held_ < bits) {
       if (left_ == 0) {
@@ -49,8 +49,8 @@ class gif_codes {
   int held_ = 0;
 };
 
-/// The frame's numbers, row by row as they come. \throws wick::error when they are not all there, or far too
-/// many
+/// The frame's color numbers, in stored row order. \throws wick::error when some are missing, or there are
+/// far too many
 inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> encoded,
                                                   const gif_frame& frame) {
   const auto first_bits = static_cast<int>(byte_at(encoded, frame.codes));
@@ -66,7 +66,7 @@ inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> enc
     last[static_cast<std::size_t>(c)] = first[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(c);
   }
   gif_codes codes(encoded, frame.codes + 1);
-  std::size_t got = 0;  // whether there is room for them or not
+  std::size_t got = 0;  // counts pixels past the frame's end, too
   int bits = first_bits + 1, next = end + 1, previous = -1;
   for (;;) {
     const int code = codes.next(bits);
@@ -89,7 +89,7 @@ inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> enc
     } else if (code >= next) {
       throw_damaged_gif("code " + std::to_string(code) + " stands for nothing");
     }
-    // Written from its end on; what follows the frame is left out.
+    // Written from its end backward; pixels past the frame's end are dropped.
     auto c = static_cast<std::size_t>(code);
     const std::size_t run = length[c];
     if (got < pixels) {
@@ -110,8 +110,8 @@ inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> enc
   return out;
 }
 
-/// The first frame on its ground, which is the transparent color or color 0. As Pillow reads it: transparent
-/// pixels have the color that the palette gives their number. \throws wick::error when it is damaged
+/// The first frame on its background, which is the transparent color or color 0. As in Pillow, transparent
+/// pixels have the color that the palette gives for their number. \throws wick::error when it's damaged
 image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes) {
   gif_frame frame;
   if (!find_gif_frame(encoded, frame)) throw_truncated("GIF", encoded.size(), "before its first frame");

@@ -1,6 +1,5 @@
 /// \file
-/// JPEG by wick itself: the body of what codec/detail/jpeg.hpp declares. Included in exactly one file of a
-/// program.
+/// Implements wick's own JPEG decoder, codec/detail/jpeg.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ inline bool jpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) && jpeg_frame::read(encoded).has_value();
 }
 
-/// Decodes by the next of wick's decoders that takes the file.
+/// Decodes with the next built-in decoder that accepts the file.
 inline void decode_rows_by_another(std::span<const std::byte> encoded, const picture_info& info,
                                    const decode_request& request, row_sink& sink) {
   const std::span<const codec* const> all = builtin_codecs();

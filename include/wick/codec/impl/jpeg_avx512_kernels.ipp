@@ -1,5 +1,6 @@
 /// \file
-/// The colors of the JPEG decoder for x86 with AVX-512 (Ice Lake, Zen 4 and later): 64 pixels at a time.
+/// The color loops of the JPEG decoder for x86 with AVX-512 (Ice Lake, Zen 4, and later): 64 pixels at a
+/// time.
 #pragma once
 
 #include <wick/codec/impl/jpeg_x86_kernels.ipp>
@@ -17,13 +18,13 @@ WICK_AVX512_INLINE __m512i words(short v) noexcept { return _mm512_set1_epi16(v)
 WICK_AVX512_INLINE __m512i bytes_as_words(const std::uint8_t* from) noexcept {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
-/// Three times `near` and `far`, of 32 samples.
+/// Three times `near` plus `far`, for 32 samples.
 WICK_AVX512_INLINE __m512i four_of(const std::uint8_t* near, const std::uint8_t* far) noexcept {
   return _mm512_add_epi16(_mm512_mullo_epi16(bytes_as_words(near), words(3)), bytes_as_words(far));
 }
 
-/// Which words of two registers are the one before each of the second's, and the one after each of the
-/// first's.
+/// Indices into two registers: the word before each one of the second, and the word after each one of the
+/// first.
 struct neighbors {
   std::array<std::int16_t, 32> before, behind;
 };
@@ -36,7 +37,7 @@ alignas(64) inline constexpr neighbors neighbors_of_words = [] {
   return out;
 }();
 
-/// Which bytes of red and green, and of blue, 64 pixels each, are bytes 64 k to 64 k + 63 of them all.
+/// For bytes 64 k to 64 k + 63 of the output: their indices in red and green, and in blue, 64 pixels each.
 struct triples {
   std::array<std::array<std::uint8_t, 64>, 3> red_green, blue;
   std::array<std::uint64_t, 3> are_blue;
@@ -54,18 +55,18 @@ alignas(64) inline constexpr triples triples_of_64 = [] {
   return out;
 }();
 
-/// As dct_avx2::part.
+/// See dct_avx2::part.
 WICK_AVX512_INLINE __m512i part(__m512i doubled, short by) noexcept {
   return _mm512_mulhrs_epi16(_mm512_mulhi_epi16(doubled, words(by)), words(1 << 14));
 }
-/// 65536ths to wholes. With a mask, since g++ 12 warns of what the other function leaves undefined.
+/// Rounds 65536ths to integers. Masked, since g++ 12 warns about undefined values in the other intrinsic.
 WICK_AVX512_INLINE __m512i rounded(__m512i v) noexcept {
   return _mm512_maskz_srai_epi32(0xFFFF, _mm512_add_epi32(v, _mm512_set1_epi32(1 << 15)), 16);
 }
 struct pixels {
   __m512i red, green, blue;
 };
-/// 32 pixels, 16 bits each. The arithmetic is that of dct_avx2::pixels_to_rgb.
+/// 32 pixels, 16 bits each. The same arithmetic as dct_avx2::pixels_to_rgb.
 WICK_AVX512_INLINE pixels pixels_of(__m512i level, __m512i cb, __m512i cr) noexcept {
   const __m512i b = _mm512_sub_epi16(cb, words(128)), r = _mm512_sub_epi16(cr, words(128));
   const __m512i b2 = _mm512_add_epi16(b, b), r2 = _mm512_add_epi16(r, r);
@@ -103,7 +104,7 @@ WICK_AVX512 inline void to_rgb_avx512(const std::uint8_t* y, const std::uint8_t*
                                       std::uint8_t* out, std::size_t n) {
   using namespace jpeg_avx512;
   const __m512i zero = _mm512_setzero_si512();
-  for (std::size_t i = 0; i < n; i += 64) {  // beyond n there is jpeg_slack
+  for (std::size_t i = 0; i < n; i += 64) {  // jpeg_slack covers reads past n
     const __m512i level = load(y + i), b = load(cb + i), r = load(cr + i);
     const pixels first = pixels_of(_mm512_unpacklo_epi8(level, zero), _mm512_unpacklo_epi8(b, zero),
                                    _mm512_unpacklo_epi8(r, zero)),

@@ -1,6 +1,6 @@
 /// \file
-/// wick's own decoder of baseline JPEGs: only the rectangle that is wanted, at the cheapest scale that covers
-/// it, row by row. Only for jpeg.hpp beside it.
+/// wick's own decoder of baseline JPEGs: decodes only the wanted rectangle, at the cheapest scale that covers
+/// it, row by row. Only for jpeg.ipp.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,17 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The decoder of one thread, and all that it keeps: two rows of MCUs, and some rows of samples.
+/// One thread's decoder and the memory it keeps: two rows of MCUs, and some rows of samples.
 ///
-/// Pixels are libjpeg-turbo's, to the bit: its accurate inverse transform, colors widened smoothly ("fancy
-/// upsampling"), scales of 1/2, 1/4 and 1/8 by smaller transforms. What lies beyond the wanted rectangle is
-/// decoded as far as smooth widening looks at it, so that a part is as in the whole picture.
+/// The pixels are bit-identical to libjpeg-turbo's: its accurate inverse DCT, smooth ("fancy") upsampling of
+/// chroma, and scales of 1/2, 1/4, and 1/8 by smaller transforms. It also decodes the margin around the
+/// wanted rectangle that smooth upsampling reads, so that a part looks as it does in the whole image.
 class jpeg_decoder {
  public:
   explicit jpeg_decoder(const jpeg_kernels& kernels = best_jpeg_kernels()) noexcept : kernels_(kernels) {}
 
-  /// False where the data is not as the standard has it: another decoder has to say what that is. The sink
-  /// may have been begun by then. \throws wrong_jpeg_place, std::bad_alloc, what the sink throws
+  /// False when the data doesn't conform to the standard: another decoder must handle it. The sink's begin()
+  /// may have been called by then. \throws wrong_jpeg_place, std::bad_alloc, and exceptions of the sink
   bool decode(const jpeg_frame& frame, std::span<const std::byte> encoded, const decode_request& request,
               row_sink& sink) {
     frame_ = &frame;
@@ -48,21 +48,21 @@ class jpeg_decoder {
   }
 
  private:
-  static constexpr std::size_t most_together = 16;  // MCUs whose coefficients are there at a time
+  static constexpr std::size_t most_together = 16;  // MCUs whose coefficients are in memory at a time
 
-  /// A component's samples: those of the MCUs that are decoded, of two rows of these.
+  /// A component's samples: two rows of MCUs, limited to the decoded columns.
   struct plane {
     std::size_t across = 1, down = 1;   // blocks in an MCU
-    std::size_t side = 8;               // samples of a block
+    std::size_t side = 8;               // samples per side of a block
     std::size_t width = 0, height = 0;  // samples of the whole picture
     std::size_t stride = 0;
     bool wanted = true;
     jpeg_kernels::inverse_dct transform = nullptr;
     std::vector<std::uint8_t> bytes = {};
-    std::array<std::int16_t*, 2> blocks = {};  // of each row of blocks in an MCU
+    std::array<std::int16_t*, 2> blocks = {};  // for each row of blocks in an MCU
 
     std::size_t rows() const noexcept { return down * side; }
-    /// Row y of the whole picture, from the first MCU on that is decoded.
+    /// Row y of the whole image, starting at the first decoded MCU.
     std::uint8_t* row(std::size_t y) noexcept {
       return bytes.data() + jpeg_slack + y % (2 * rows()) * stride;
     }
@@ -89,9 +89,8 @@ class jpeg_decoder {
     return made->build(from.counts, from.values, kind == 1) ? made.get() : nullptr;
   }
 
-  /// The sizes that have fast code; those between are often slower than the next larger one. A color with
-  /// half the samples becomes as large as the picture by a larger transform, where it has half of them both
-  /// ways.
+  /// The sizes with fast code; the sizes between are often slower than the next larger one. Chroma at half
+  /// resolution both ways reaches the image's size through a larger transform.
   void choose_scale(double least) noexcept {
     const jpeg_frame& f = *frame_;
     std::size_t side = 8;
@@ -127,7 +126,7 @@ class jpeg_decoder {
     const int right = std::clamp(ceiling((wanted.x + wanted.width) * s), left + 1, output_width_),
               bottom = std::clamp(ceiling((wanted.y + wanted.height) * s), top + 1, output_height_);
     part_ = {left, top, right - left, bottom - top};
-    const std::size_t across = frame_->across * scale_, down = frame_->down * scale_;  // of an MCU
+    const std::size_t across = frame_->across * scale_, down = frame_->down * scale_;  // in an MCU
     first_column_ = static_cast<std::size_t>(std::max(0, left - margin_x)) / across;
     last_column_ = static_cast<std::size_t>(std::min(output_width_ - 1, right - 1 + margin_x)) / across;
     first_row_ = static_cast<std::size_t>(std::max(0, top - margin_y)) / down;
@@ -162,7 +161,7 @@ class jpeg_decoder {
     const int whole = static_cast<int>(v);
     return whole < v ? whole + 1 : whole;
   }
-  /// Of a color's row that is widened: two samples more than the part has, and what kernels may read.
+  /// The size of an upsampled chroma row: two samples more than the part, plus the kernels' slack.
   std::size_t row_bytes() const noexcept {
     return static_cast<std::size_t>(part_.width) + 2 + 2 * jpeg_slack;
   }
@@ -179,7 +178,7 @@ class jpeg_decoder {
         continue;
       }
       if (!read_row_of_mcus(row)) return false;
-      // Widened smoothly, the last row of pixels is between this row of MCUs and the next one.
+      // With smooth upsampling, the last row of pixels depends on the next row of MCUs, too.
       int ready = static_cast<int>((row + 1) * frame_->down * scale_);
       if (row + 1 == rows_)
         ready = output_height_;
@@ -217,11 +216,11 @@ class jpeg_decoder {
         transform(planes_[c], c, row, from - first_column_, count);
     }
     for (std::size_t c = 1; c < frame_->components; ++c) extend(planes_[c], row);
-    // To the end of the row, so that what a place of the index led to is found to be right before it is
-    // shown.
+    // Read to the end of the row, to verify the index's place before the row is shown.
     return step_over(columns_ - 1 - last_column_);
   }
-  /// The coefficients of so many MCUs; of a block without them the first is always written.
+  /// Clears the coefficients of `mcus` MCUs, except in planes with only DC coefficients, which are always
+  /// written.
   void clear(std::size_t mcus) noexcept {
     for (std::size_t c = 0; c < frame_->components; ++c) {
       const plane& p = planes_[c];
@@ -229,7 +228,7 @@ class jpeg_decoder {
         std::memset(p.blocks[v], 0, mcus * p.across * 64 * sizeof(std::int16_t));
     }
   }
-  /// Where the blocks of the k-th MCU go.
+  /// The destinations of the k-th MCU's blocks.
   std::int16_t (*const* blocks_of(std::size_t k) noexcept)[64] {
     for (std::size_t i = 0; i < blocks_; ++i)
       pointers_[i] = reinterpret_cast<std::int16_t(*)[64]>(first_[i].at + k * first_[i].apart);
@@ -244,8 +243,7 @@ class jpeg_decoder {
       p.transform(p.blocks[v], count * p.across, table, out, p.stride);
     }
   }
-  /// Smooth widening takes the sample at the border for the one beyond it; what encoders have there is
-  /// anything.
+  /// Smooth upsampling repeats the border sample; the encoder's samples beyond it are arbitrary.
   void extend(plane& p, std::size_t row) noexcept {
     if (!p.wanted || wider_ != 2) return;
     const std::size_t start = first_column_ * p.side;
@@ -256,7 +254,7 @@ class jpeg_decoder {
     }
   }
 
-  /// Row y of the scaled picture.
+  /// Writes row y of the scaled image.
   void write_row(std::size_t y, std::uint8_t* out, int channels) {
     const auto left = static_cast<std::size_t>(part_.x), n = static_cast<std::size_t>(part_.width);
     const std::uint8_t* const gray = planes_[0].row(y) + left - first_column_ * planes_[0].across * scale_;
@@ -282,12 +280,13 @@ class jpeg_decoder {
       }
     }
   }
-  /// A color's samples for row y, as many as there are pixels: in its plane, or in `to`.
+  /// A component's chroma samples for row y, one per pixel: in its plane, or in `to`.
   const std::uint8_t* color_row(plane& p, std::size_t y, std::uint8_t* to) noexcept {
     const auto left = static_cast<std::size_t>(part_.x), n = static_cast<std::size_t>(part_.width);
     const std::size_t start = first_column_ * p.side, from = left / wider_;
     const std::size_t middle = y / higher_;
-    // The other row that counts for a row of pixels: the one above an upper one, the one below a lower one.
+    // The other row that contributes: the one above for an upper row of pixels, the one below for a lower
+    // one.
     const std::size_t other =
         y % 2 == 0 ? std::max<std::size_t>(middle, 1) - 1 : std::min(middle + 1, p.height - 1);
     const std::uint8_t *const near = p.row(middle) + from - start, *const far = p.row(other) + from - start;
@@ -314,7 +313,7 @@ class jpeg_decoder {
   jpeg_walk walk_;
   std::array<std::array<std::unique_ptr<jpeg_huffman>, 3>, 2> tables_;
   std::array<jpeg_scan::block, jpeg_scan::most_blocks> scan_blocks_{};
-  /// A block of the first MCU, and how far after it is that of the next one.
+  /// A block of the first MCU, and its distance to the same block of the next MCU.
   struct block_place {
     std::int16_t* at = nullptr;
     std::size_t apart = 0;
@@ -324,11 +323,11 @@ class jpeg_decoder {
   std::array<plane, 3> planes_;
   std::vector<std::int16_t> coefficients_;
   std::vector<std::uint8_t> line_, rgb_;
-  std::size_t blocks_ = 0;                          // of an MCU
-  std::size_t columns_ = 0, rows_ = 0;              // of MCUs
-  std::size_t scale_ = 8, wider_ = 1, higher_ = 1;  // pixels of 8; for a sample of a color
-  std::size_t first_column_ = 0, last_column_ = 0, first_row_ = 0, last_row_ = 0;  // MCUs that are decoded
-  rect part_{};                                                                    // of the scaled picture
+  std::size_t blocks_ = 0;                          // in an MCU
+  std::size_t columns_ = 0, rows_ = 0;              // in MCUs
+  std::size_t scale_ = 8, wider_ = 1, higher_ = 1;  // pixels per 8; pixels per chroma sample
+  std::size_t first_column_ = 0, last_column_ = 0, first_row_ = 0, last_row_ = 0;  // decoded MCUs
+  rect part_{};                                                                    // in the scaled image
   int output_width_ = 0, output_height_ = 0;
   bool smooth_ = true;
 };

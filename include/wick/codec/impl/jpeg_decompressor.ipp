@@ -1,5 +1,5 @@
 /// \file
-/// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo.hpp beside it.
+/// Wraps libjpeg's decompressor for decoding. Only for libjpeg_turbo.ipp.
 #pragma once
 
 #include <csetjmp>
@@ -23,20 +23,20 @@
 
 namespace wick::inline v0_1::detail {
 
-/// libjpeg's decompressor of one thread, and all that it keeps.
+/// One thread's libjpeg decompressor, and everything it keeps.
 ///
-/// libjpeg reports errors by a function that must not return. Here it jumps back into guarded(), over frames
-/// of libjpeg and of functions without destructors only: neither a sink nor anything else of C++ is called in
+/// libjpeg reports errors through a function that must not return. Here it jumps back into guarded(), past
+/// frames of libjpeg and of functions without destructors only: no sink or other C++ code is called in
 /// between.
 class jpeg_decompressor {
  public:
-  /// \param version,size what the headers say that wick is compiled with
-  /// \throws wick::error when the libjpeg that was loaded is of another kind
+  /// \param version,size from the headers that wick is compiled with
+  /// \throws wick::error when the loaded libjpeg is of another kind
   explicit jpeg_decompressor(int version = JPEG_LIB_VERSION,
                              std::size_t size = sizeof(jpeg_decompress_struct)) {
     info_.err = jpeg_std_error(&errors_.mgr);
     errors_.mgr.error_exit = &jump;
-    errors_.mgr.emit_message = [](j_common_ptr, int) {};  // damage within the pixels: as Pillow takes it
+    errors_.mgr.emit_message = [](j_common_ptr, int) {};  // damage within the pixels is ignored, as in Pillow
     errors_.mgr.output_message = [](j_common_ptr) {};
     if (!guarded([&] { jpeg_CreateDecompress(&info_, version, size); })) throw_not_created();
     memory_.install(reinterpret_cast<j_common_ptr>(&info_));
@@ -53,7 +53,7 @@ class jpeg_decompressor {
   jpeg_decompressor& operator=(const jpeg_decompressor&) = delete;
   ~jpeg_decompressor() { jpeg_destroy_decompress(&info_); }
 
-  /// \throws wick::error for damaged data; what the sink throws
+  /// \throws wick::error for damaged data, and exceptions of the sink
   void decode(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request,
               row_sink& sink) {
     struct at_end {
@@ -68,9 +68,9 @@ class jpeg_decompressor {
   }
 
  private:
-  static constexpr int too_many_scans = -1;  // none of libjpeg's codes
+  static constexpr int too_many_scans = -1;  // not one of libjpeg's codes
   struct error_state {
-    jpeg_error_mgr mgr;  // first: libjpeg knows this by it
+    jpeg_error_mgr mgr;  // must be first: libjpeg knows this struct by it
     std::jmp_buf back;
   };
 
@@ -99,8 +99,8 @@ class jpeg_decompressor {
     }
   }
 
-  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of fresh
-  /// captures would wait until all stores before are done, those of the pixels too.
+  /// `call` calls libjpeg and nothing else. False if libjpeg failed. Taken by reference: a copy of fresh
+  /// captures would wait for all pending stores, including the pixels.
   template <class F>
   [[gnu::noinline]] bool guarded(const F& call) noexcept {
     static_assert(std::is_trivially_destructible_v<F>);
@@ -122,7 +122,7 @@ class jpeg_decompressor {
     info->src->next_input_byte += n;
     info->src->bytes_in_buffer -= n;
   }
-  /// A file of a megabyte would keep a worker for days.
+  /// Without a limit, a file of a megabyte could keep a worker busy for days.
   static void count_scans(j_common_ptr info) {
     if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= most_jpeg_scans) return;
     info->err->msg_code = too_many_scans;
@@ -133,7 +133,7 @@ class jpeg_decompressor {
     (*errors_.mgr.format_message)(reinterpret_cast<j_common_ptr>(&info_), out);
     return out;
   }
-  /// By the text: a libjpeg of another version numbers its errors otherwise.
+  /// Checks the text, since other versions of libjpeg number their errors differently.
   [[noreturn]] void throw_not_created() {
     const std::string why = text();
     if (why.starts_with("Insufficient memory")) throw std::bad_alloc();
@@ -170,18 +170,18 @@ class jpeg_decompressor {
                               : request.channels == 3 ? JCS_RGB
                                                       : JCS_EXT_RGBA;
     }
-    // The sizes that have SIMD code; those between are often slower than the next larger one.
+    // The sizes with SIMD code; the sizes between are often slower than the next larger one.
     scale_ = 8;
     while (scale_ > 1 && scale_ >= request.scale * 16 && keeps_colors(scale_ / 2)) scale_ /= 2;
     info_.scale_num = static_cast<unsigned>(scale_);
     info_.scale_denom = 8;
     info_.dct_method = JDCT_ISLOW;
-    info_.do_fancy_upsampling = TRUE;  // also keeps merged upsampling away
+    info_.do_fancy_upsampling = TRUE;  // also prevents merged upsampling
     check(guarded([&] { (void)jpeg_start_decompress(&info_); }));
   }
 
-  /// libjpeg lets a decompressor's tables live on, for files that have none and are meant to share. What a
-  /// picture looks like must not depend on the one before.
+  /// libjpeg keeps a decompressor's tables for later files that have none. An image must not depend on the
+  /// one before it.
   void forget_tables() noexcept {
     std::fill(std::begin(info_.quant_tbl_ptrs), std::end(info_.quant_tbl_ptrs), nullptr);
     std::fill(std::begin(info_.dc_huff_tbl_ptrs), std::end(info_.dc_huff_tbl_ptrs), nullptr);
@@ -191,9 +191,8 @@ class jpeg_decompressor {
   std::span<const jpeg_component_info> components() const noexcept {
     return {info_.comp_info, static_cast<std::size_t>(info_.num_components)};
   }
-  /// To how many pixels a side libjpeg makes the component's blocks of 8 x 8, when the picture's become
-  /// `scale`: up to twice as many again and again, as long as that is a whole part of what the picture gets
-  /// (jdmaster.c).
+  /// The side in pixels to which libjpeg scales the component's 8 x 8 blocks when the image's are scaled to
+  /// `scale`: it's doubled as long as the image's size is a multiple of the component's (jdmaster.c).
   int block_side(const jpeg_component_info& c, int scale) const noexcept {
     const int across = info_.max_h_samp_factor * scale, down = info_.max_v_samp_factor * scale;
     int side = scale;
@@ -201,8 +200,8 @@ class jpeg_decompressor {
       side *= 2;
     return side;
   }
-  /// Whether each component is left as it is stored, or has half the picture's pixels along each side: 4:1:1
-  /// scaled to an eighth would have no more than a quarter.
+  /// Whether each component keeps its stored resolution, or at least half the image's resolution along each
+  /// side. For example, 4:1:1 scaled to an eighth would keep only a quarter.
   bool keeps_colors(int scale) const noexcept {
     return std::ranges::all_of(components(), [&](const jpeg_component_info& c) {
       const int side = block_side(c, scale);
@@ -211,8 +210,8 @@ class jpeg_decompressor {
     });
   }
 
-  /// The part that is decoded, in scaled pixels. Smooth upsampling looks at one column on each side: with
-  /// these decoded too, what is wanted is as in the whole picture.
+  /// The part to decode, in scaled pixels. Smooth upsampling reads one column on each side; with these
+  /// decoded, too, the wanted part looks as it does in the whole image.
   rect choose_part(const rect& wanted) {
     const double s = scale_ / 8.0;
     const int width = static_cast<int>(info_.output_width), height = static_cast<int>(info_.output_height);
@@ -223,10 +222,11 @@ class jpeg_decompressor {
       const bool across = c.h_samp_factor * side != info_.max_h_samp_factor * scale_;
       const bool down = c.v_samp_factor * side != info_.max_v_samp_factor * scale_;
       if (across) margin = 1;
-      // jpeg_crop_scanline miscounts what is scaled otherwise than the picture and yet upsampled.
+      // jpeg_crop_scanline miscounts components that are scaled differently from the image but also
+      // upsampled.
       cuts = cuts && (side == scale_ || !(across || down));
     }
-    // At least two samples of a color: libjpeg-turbo widens a single one as something else.
+    // At least two chroma samples: libjpeg-turbo upsamples a single one differently.
     const int from = static_cast<int>(wanted.x * s), least = margin != 0 ? from + 2 : 0;
     const int right =
         cuts ? std::min(width, std::max(ceiling((wanted.x + wanted.width) * s) + margin, least + 1)) : width;
@@ -247,7 +247,7 @@ class jpeg_decompressor {
     return whole < v ? whole + 1 : whole;
   }
 
-  /// CMYK (as Adobe writes it, inverted) to RGB or gray as Pillow converts it; and gray to gray and alpha.
+  /// Converts CMYK (inverted, as Adobe writes it) to RGB or gray like Pillow, and gray to gray and alpha.
   void convert_row(const std::uint8_t* in, std::uint8_t* out, int channels) const noexcept {
     for (JDIMENSION x = 0; x < info_.output_width; ++x, out += channels) {
       if (info_.out_color_components == 1) {

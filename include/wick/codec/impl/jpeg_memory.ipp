@@ -1,6 +1,6 @@
 /// \file
-/// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after
-/// each one. Only for libjpeg_turbo.hpp beside it, which includes jpeglib.h before this.
+/// The memory of a libjpeg decompressor, kept from image to image: libjpeg itself frees all of it after each
+/// one. Only for libjpeg_turbo.ipp, which includes jpeglib.h before this.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A jpeg_memory_mgr. What a decompressor is made of still comes from libjpeg's own; all that a picture asks
-/// for, its tables too, which libjpeg would keep, comes from a block that is kept, and grows to the most that
-/// a picture has asked for. Under AddressSanitizer each request is a block of its own, freed with the
-/// picture, so that a use after it is found.
+/// A jpeg_memory_mgr. The decompressor itself is still allocated by libjpeg's own manager. All of an image's
+/// memory, including its tables, which libjpeg would keep, comes from one block that is kept and grows to the
+/// largest total so far. Under AddressSanitizer, each request is a block of its own, freed with the image, so
+/// that a use after free is found.
 ///
-/// The functions run below libjpeg's, and leave them by error_exit, a longjmp: they have no destructors to
-/// run.
+/// libjpeg calls these functions, and they leave it through error_exit, a longjmp: they must not have
+/// destructors to run.
 struct jpeg_memory {
-  jpeg_memory_mgr mgr;  // first: libjpeg knows this by it
+  jpeg_memory_mgr mgr;  // must be first: libjpeg knows this struct by it
   jpeg_memory_mgr* own;
 
   struct chunk {
@@ -28,9 +28,9 @@ struct jpeg_memory {
     std::size_t size, used;
   };
   chunk* chunks;
-  std::size_t wanted;  // bytes of the next block, when it is more than what is asked for
+  std::size_t wanted;  // the next block's size, unless the request is larger
 
-  struct coefficients {  // a "virtual array", never anywhere but in memory
+  struct coefficients {  // a "virtual array", always in memory
     JBLOCKARRAY rows;
     JDIMENSION blocks, count;
     bool zeroed;
@@ -41,7 +41,7 @@ struct jpeg_memory {
   static constexpr std::size_t unit = 64;  // libjpeg-turbo wants 32; its loops write up to 64 at once
   static constexpr std::size_t first_block = std::size_t{1} << 18, most_kept = std::size_t{64} << 20;
 
-  /// To be called right after jpeg_create_decompress.
+  /// Call right after jpeg_create_decompress.
   void install(j_common_ptr info) noexcept {
     own = info->mem;
     mgr = *own;
@@ -77,7 +77,7 @@ struct jpeg_memory {
   [[noreturn]] static void fail(j_common_ptr info, int code) {
     info->err->msg_code = code;
     (*info->err->error_exit)(info);
-    std::abort();  // error_exit does not return
+    std::abort();  // error_exit doesn't return
   }
 
   static void* allocate(j_common_ptr info, int, std::size_t size) {
@@ -112,7 +112,7 @@ struct jpeg_memory {
   }
   static jvirt_sarray_ptr refuse_samples(j_common_ptr info, int, boolean, JDIMENSION, JDIMENSION,
                                          JDIMENSION) {
-    fail(info, JERR_NOT_COMPILED);  // only for color palettes
+    fail(info, JERR_NOT_COMPILED);  // used only for color palettes
   }
   static jvirt_barray_ptr request_blocks(j_common_ptr info, int pool, boolean zeroed, JDIMENSION blocks,
                                          JDIMENSION count, JDIMENSION) {
@@ -139,7 +139,7 @@ struct jpeg_memory {
   }
   static void free_pool(j_common_ptr info, int pool) {
     jpeg_memory& self = of(info);
-    if (pool == JPOOL_PERMANENT) return;  // goes with the decompressor
+    if (pool == JPOOL_PERMANENT) return;  // freed with the decompressor
     self.arrays = nullptr;
     std::size_t total = 0;
     for (const chunk* c = self.chunks; c != nullptr; c = c->next) total += c->size;
@@ -147,7 +147,7 @@ struct jpeg_memory {
       self.chunks->used = 0;
       return;
     }
-    // Several: the next picture gets one that would have been enough.
+    // Several blocks: the next image gets one block that would have been large enough.
     self.wanted = std::clamp(total, first_block, most_kept) / unit * unit;
     self.release();
   }

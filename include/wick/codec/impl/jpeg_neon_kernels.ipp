@@ -11,7 +11,7 @@ namespace wick::inline v0_1::detail {
 
 namespace dct_neon {
 
-/// 32-bit numbers of eight columns.
+/// 32-bit numbers for eight columns.
 struct wide {
   int32x4_t low, high;
 };
@@ -27,7 +27,7 @@ inline wide dot(int a, int16x8_t x, int b, int16x8_t y) noexcept {
   return {vmlal_n_s16(vmull_n_s16(vget_low_s16(x), first), vget_low_s16(y), second),
           vmlal_n_s16(vmull_n_s16(vget_high_s16(x), first), vget_high_s16(y), second)};
 }
-/// v times 2 to the `By`, plus what the last shift rounds by.
+/// v times 2 to the `By`, plus the rounding term of the last shift.
 template <int By>
 inline wide scaled(int16x8_t v, int half) noexcept {
   const int32x4_t more = vdupq_n_s32(half);
@@ -63,7 +63,7 @@ inline void pass_of_8(int16x8_t (&v)[8]) noexcept {
   v[4] = packed<Shift>(minus(t3, o0));
 }
 
-/// dct::pass_to_4 for eight columns, or for the four on the left.
+/// dct::pass_to_4 for eight columns, or for the left four.
 template <int Shift>
 inline void pass_to_4(int16x8_t (&v)[8]) noexcept {
   using namespace dct;
@@ -99,7 +99,8 @@ inline void transpose(int16x8_t (&v)[8]) noexcept {
   }
 }
 
-/// Reads a block and multiplies it by its table. True when the rows of which `rows` has a bit are zeros.
+/// Reads a block and multiplies it by its table. True if all of the rows selected by the bits of `rows` are
+/// zero.
 inline bool dequantize(const std::int16_t* block, const std::int16_t* table, unsigned rows,
                        int16x8_t (&v)[8]) noexcept {
   int16x8_t any = vdupq_n_s16(0);
@@ -186,8 +187,7 @@ inline void widen_between_neon(const std::uint8_t* near, const std::uint8_t* far
 
 namespace dct_neon {
 
-/// Half of `doubled` times `by` / 65536, rounded: what the high half of the doubled product is, without its
-/// last bit.
+/// Half of `doubled` times `by` / 65536, rounded: the high half of the doubled product, shifted right by one.
 inline int16x8_t part(int16x8_t doubled, int by) noexcept {
   const auto factor = static_cast<std::int16_t>(by);
   const int16x8_t product = vcombine_s16(vshrn_n_s32(vmull_n_s16(vget_low_s16(doubled), factor), 16),
@@ -217,7 +217,7 @@ inline void to_rgb_neon(const std::uint8_t* y, const std::uint8_t* cb, const std
   for (; i + 8 <= n; i += 8) vst3_u8(out + 3 * i, dct_neon::pixels_to_rgb(y + i, cb + i, cr + i));
   if (i == n) return;
   std::uint8_t rest[24];
-  vst3_u8(rest, dct_neon::pixels_to_rgb(y + i, cb + i, cr + i));  // there is jpeg_slack
+  vst3_u8(rest, dct_neon::pixels_to_rgb(y + i, cb + i, cr + i));  // jpeg_slack covers the reads
   std::memcpy(out + 3 * i, rest, 3 * (n - i));
 }
 

@@ -1,10 +1,9 @@
 /// \file
-/// The inner loops of the JPEG decoder in plain C++: also what the others do at the end of a row.
-///
-/// The inverse transform is that of Loeffler, Ligtenberg and Moschytz ("Practical fast 1-D DCT algorithms
-/// with 11 multiplications", 1989) with 13-bit constants, columns first, as libjpeg's "islow" method does it;
-/// the reduced sizes leave the upper half, or three quarters, of its last stage out. Intermediate values have
-/// 16 bits, as in libjpeg-turbo's vector code, so that coefficients out of range give the same samples, too.
+/// The inner loops of the JPEG decoder in plain C++. The other sets use them, too, for the end of a row. The
+/// inverse DCT is that of Loeffler, Ligtenberg, and Moschytz ("Practical fast 1-D DCT algorithms with 11
+/// multiplications", 1989) with 13-bit constants, columns first, like libjpeg's "islow" method. The reduced
+/// sizes omit the upper half, or three quarters, of its last stage. Intermediate values have 16 bits, as in
+/// libjpeg-turbo's vector code, so that out-of-range coefficients give the same samples, too.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +14,14 @@ namespace wick::inline v0_1::detail {
 
 /// Cosines and their sums, times 8192.
 namespace dct {
-inline constexpr int bits = 13, more_bits = 2;  // more_bits: after the point, between the two passes
+inline constexpr int bits = 13, more_bits = 2;  // more_bits: fractional bits between the two passes
 inline constexpr int c0_298 = 2446, c0_390 = 3196, c0_541 = 4433, c0_765 = 6270, c0_899 = 7373, c1_175 = 9633,
                      c1_501 = 12299, c1_847 = 15137, c1_961 = 16069, c2_053 = 16819, c2_562 = 20995,
                      c3_072 = 25172;
 inline constexpr int c0_211 = 1730, c0_509 = 4176, c0_601 = 4926, c0_720 = 5906, c0_850 = 6967, c1_061 = 8697,
                      c1_272 = 10426, c1_451 = 11893, c2_172 = 17799, c3_624 = 29692;
 
-/// The low 16 bits; and the nearest number that has 16.
+/// The low 16 bits; and the nearest 16-bit number.
 inline std::int16_t low(std::int32_t v) noexcept { return static_cast<std::int16_t>(v); }
 inline std::int16_t nearest(std::int32_t v) noexcept {
   return static_cast<std::int16_t>(std::clamp(v, -32768, 32767));
@@ -33,7 +32,7 @@ inline std::int16_t shifted(std::uint32_t v, int by) noexcept {
 inline std::uint8_t sample(std::int16_t v) noexcept {
   return static_cast<std::uint8_t>(std::clamp<int>(v, -128, 127) + 128);
 }
-/// a * x + b * y, as far as it has 32 bits.
+/// a * x + b * y, modulo 2^32.
 inline std::uint32_t dot(int a, std::int16_t x, int b, std::int16_t y) noexcept {
   return static_cast<std::uint32_t>(a * x) + static_cast<std::uint32_t>(b * y);
 }
@@ -63,7 +62,7 @@ inline void pass_of_8(std::int16_t* v, std::size_t step, int shift) noexcept {
   v[7 * step] = shifted(e0 + e3 - o3, shift);
 }
 
-/// The same eight values to four, without the fifth.
+/// Transforms eight values to four, without using the fifth.
 inline void pass_to_4(const std::int16_t* v, std::size_t step, std::int16_t* out, std::size_t out_step,
                       int shift) noexcept {
   const std::int16_t a1 = v[step], a2 = v[2 * step], a3 = v[3 * step], a5 = v[5 * step], a6 = v[6 * step],
@@ -77,7 +76,7 @@ inline void pass_to_4(const std::int16_t* v, std::size_t step, std::int16_t* out
   out[3 * out_step] = shifted(e0 + e2 - o2, shift);
 }
 
-/// Whether these rows of a block, a bit each, have nothing but zeros.
+/// Whether the rows of a block selected by the bits of `rows` are all zero.
 inline bool zeros(const std::int16_t* block, unsigned rows) noexcept {
   int any = 0;
   for (std::size_t r = 1; r < 8; ++r) {
@@ -150,7 +149,7 @@ inline void to_2_portable(const std::int16_t* blocks, std::size_t count, const s
   }
 }
 
-/// A sample a block. Of values out of range ten bits count, as in libjpeg.
+/// 1 x 1 sample a block. Like libjpeg, it uses only ten bits of an out-of-range value.
 inline void to_1(const std::int16_t* blocks, std::size_t count, const std::int16_t* table, std::uint8_t* out,
                  std::size_t) {
   for (; count != 0; --count, blocks += 64, ++out) {
@@ -186,14 +185,14 @@ inline void widen_between_portable(const std::uint8_t* near, const std::uint8_t*
   widen_between_from(0, near, far, out, n);
 }
 
-/// ITU-R BT.601 as JFIF has it, with 16 bits after the point.
+/// ITU-R BT.601 as in JFIF, with 16 fractional bits.
 inline void to_rgb_portable(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                             std::uint8_t* out, std::size_t n) {
   constexpr std::size_t lot = 32;
   constexpr int half = 1 << 15;
   for (std::size_t i = 0; i < n; i += lot) {
     std::uint8_t rgb[3][lot];
-    for (std::size_t k = 0; k < lot; ++k) {  // beyond n there is jpeg_slack
+    for (std::size_t k = 0; k < lot; ++k) {  // jpeg_slack covers reads past n
       const int level = y[i + k], blue = cb[i + k] - 128, red = cr[i + k] - 128;
       const int r = level + ((91881 * red + half) >> 16),
                 g = level + ((-22554 * blue - 46802 * red + half) >> 16),

@@ -1,5 +1,5 @@
 /// \file
-/// The inverse transforms of the JPEG decoder for x86 with AVX2: two blocks at a time, one in each half of a
+/// The inverse DCTs of the JPEG decoder for x86 with AVX2: two blocks at a time, one in each half of a
 /// register.
 #pragma once
 
@@ -16,11 +16,11 @@ namespace wick::inline v0_1::detail {
 
 namespace dct_avx2 {
 
-/// Constants for pairs of values, as madd multiplies them.
+/// Constants for pairs of values, in madd's layout.
 WICK_AVX2_INLINE __m256i pair(int first, int second) noexcept {
   return _mm256_set1_epi32((second * 65536) | (first & 0xFFFF));
 }
-/// 32-bit numbers, of the first and the second four of each half.
+/// 32-bit numbers, from the first and second four values of each half.
 struct wide {
   __m256i low, high;
 };
@@ -36,7 +36,7 @@ WICK_AVX2_INLINE wide plus(const wide& a, const wide& b) noexcept {
 WICK_AVX2_INLINE wide minus(const wide& a, const wide& b) noexcept {
   return {_mm256_sub_epi32(a.low, b.low), _mm256_sub_epi32(a.high, b.high)};
 }
-/// v times 2 to the 16 - Down, plus what the last shift rounds by.
+/// v times 2 to the 16 - Down, plus the rounding term of the last shift.
 template <int Down>
 WICK_AVX2_INLINE wide scaled(__m256i v, __m256i half) noexcept {
   const wide up = interleaved(_mm256_setzero_si256(), v);
@@ -48,8 +48,8 @@ WICK_AVX2_INLINE __m256i packed(const wide& v) noexcept {
   return _mm256_packs_epi32(_mm256_srai_epi32(v.low, Shift), _mm256_srai_epi32(v.high, Shift));
 }
 
-/// dct::pass_of_8 for the eight columns of two blocks. With `Half` the last four of the eight values are
-/// zeros, and constants that would be multiplied one after the other are one.
+/// dct::pass_of_8 for the eight columns of two blocks. With `Half`, the last four of the eight values are
+/// zero, and constants that would be multiplied in sequence are combined.
 template <int Shift, bool Half>
 WICK_AVX2_INLINE void pass_of_8(__m256i (&v)[8]) noexcept {
   using namespace dct;
@@ -86,7 +86,7 @@ WICK_AVX2_INLINE void pass_of_8(__m256i (&v)[8]) noexcept {
   v[4] = packed<Shift>(minus(t3, o0));
 }
 
-/// Rows of two blocks to their columns.
+/// Transposes two blocks.
 WICK_AVX2_INLINE void transpose(__m256i (&v)[8]) noexcept {
   __m256i a[8], b[8];
   for (int i = 0; i < 4; ++i) {
@@ -105,7 +105,7 @@ WICK_AVX2_INLINE void transpose(__m256i (&v)[8]) noexcept {
   }
 }
 
-/// Row r of two blocks, the second one `apart` coefficients after the first.
+/// Row r of two blocks; the second is `apart` coefficients after the first.
 WICK_AVX2_INLINE __m256i row(const std::int16_t* block, std::size_t apart, int r) noexcept {
   const auto* const first = reinterpret_cast<const __m128i*>(block + 8 * r);
   const auto* const second = reinterpret_cast<const __m128i*>(block + apart + 8 * r);
@@ -115,13 +115,13 @@ WICK_AVX2_INLINE __m256i times(__m256i v, const std::int16_t* table, int r) noex
   const __m128i by = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + 8 * r));
   return _mm256_mullo_epi16(v, _mm256_broadcastsi128_si256(by));
 }
-/// All bits of the half whose block has nothing in `any`.
+/// Sets all bits of each half whose block is zero in `any`.
 WICK_AVX2_INLINE __m256i flat_halves(__m256i any) noexcept {
   const __m256i zero = _mm256_cmpeq_epi64(any, _mm256_setzero_si256());
   return _mm256_and_si256(zero, _mm256_shuffle_epi32(zero, 0x4E));
 }
 
-/// Two rows of each of two blocks, eight bytes a half twice; or of one block, when both are it.
+/// Stores two rows of each of two blocks, or of one block if both halves hold the same one.
 WICK_AVX2_INLINE void store_rows(__m256i two, bool one_block, std::uint8_t* to, std::size_t stride) noexcept {
   if (one_block) {
     const __m128i rows = _mm256_castsi256_si128(two);
@@ -134,7 +134,7 @@ WICK_AVX2_INLINE void store_rows(__m256i two, bool one_block, std::uint8_t* to, 
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to + stride), _mm256_extracti128_si256(side_by_side, 1));
 }
 
-/// Columns of 16 bits to rows of bytes.
+/// Transposes columns of 16 bits to rows of bytes, and stores them.
 WICK_AVX2_INLINE void store_columns(const __m256i (&v)[8], bool one_block, std::uint8_t* out,
                                     std::size_t stride) noexcept {
   __m256i a[4], b[4];
@@ -154,7 +154,7 @@ WICK_AVX2_INLINE void store_columns(const __m256i (&v)[8], bool one_block, std::
     store_rows(_mm256_xor_si256(rows[i], middle), one_block, out + 2 * i * stride, stride);
 }
 
-/// Two blocks of which only the first coefficient is not zero, `v` in each half.
+/// Stores two blocks in which only the DC coefficient is nonzero; `v` has it in each half.
 WICK_AVX2_INLINE void store_averages(__m256i v, bool one_block, std::uint8_t* out,
                                      std::size_t stride) noexcept {
   constexpr int shift = dct::more_bits + 3;
@@ -165,7 +165,7 @@ WICK_AVX2_INLINE void store_averages(__m256i v, bool one_block, std::uint8_t* ou
   for (std::size_t i = 0; i < 4; ++i) store_rows(everywhere, one_block, out + 2 * i * stride, stride);
 }
 
-/// Two blocks; `apart` 0: one, of which both halves are.
+/// Transforms two blocks; `apart` 0: one block, in both halves.
 WICK_AVX2_INLINE void blocks_to_8(const std::int16_t* block, std::size_t apart, const std::int16_t* table,
                                   std::uint8_t* out, std::size_t stride) noexcept {
   __m256i v[8];
@@ -195,7 +195,7 @@ WICK_AVX2_INLINE void blocks_to_8(const std::int16_t* block, std::size_t apart, 
   }
   transpose(v);
   constexpr int last_shift = dct::bits + dct::more_bits + 3;
-  if (_mm256_testz_si256(all, _mm256_set_epi64x(-1, 0, -1, 0)) != 0) {  // no columns on the right
+  if (_mm256_testz_si256(all, _mm256_set_epi64x(-1, 0, -1, 0)) != 0) {  // the right columns are zero
     pass_of_8<last_shift, true>(v);
   } else {
     pass_of_8<last_shift, false>(v);
@@ -226,7 +226,7 @@ WICK_AVX2_INLINE void blocks_to_4(const std::int16_t* block, std::size_t apart, 
   __m256i h[4] = {packed<shift>(plus(t0, o2)), packed<shift>(plus(t1, o0)), packed<shift>(minus(t1, o0)),
                   packed<shift>(minus(t0, o2))};
   for (__m256i& r : h) r = _mm256_blendv_epi8(r, as_they_are, flat);
-  // Columns, two in a half: 0 1, 2 3, 4 5, 6 7.
+  // Columns, two in each half: 0 1, 2 3, 4 5, 6 7.
   const __m256i a0 = _mm256_unpacklo_epi16(h[0], h[1]), a1 = _mm256_unpackhi_epi16(h[0], h[1]),
                 a2 = _mm256_unpacklo_epi16(h[2], h[3]), a3 = _mm256_unpackhi_epi16(h[2], h[3]);
   const __m256i c01 = _mm256_unpacklo_epi32(a0, a2), c23 = _mm256_unpackhi_epi32(a0, a2),
@@ -243,14 +243,14 @@ WICK_AVX2_INLINE void blocks_to_4(const std::int16_t* block, std::size_t apart, 
   const __m256i d01 = _mm256_unpacklo_epi16(d02, d13), d23 = _mm256_unpackhi_epi16(d02, d13);
   const __m256i levels =
       _mm256_xor_si256(_mm256_packs_epi16(_mm256_unpacklo_epi32(d01, d23), _mm256_unpackhi_epi32(d01, d23)),
-                       _mm256_set1_epi8(static_cast<char>(0x80)));  // four rows of four of each block
+                       _mm256_set1_epi8(static_cast<char>(0x80)));  // four rows of four samples a block
   std::uint8_t rows[32];
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows),
                       _mm256_permutevar8x32_epi32(levels, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
   for (std::size_t r = 0; r < 4; ++r) std::memcpy(out + r * stride, rows + 8 * r, apart == 0 ? 4 : 8);
 }
 
-/// Samples 0 and 1 of two rows of each of two blocks.
+/// Transforms two blocks to 2 x 2 samples each.
 WICK_AVX2_INLINE void blocks_to_2(const std::int16_t* block, std::size_t apart, const std::int16_t* table,
                                   std::uint8_t* out, std::size_t stride) noexcept {
   using namespace dct;
@@ -261,7 +261,7 @@ WICK_AVX2_INLINE void blocks_to_2(const std::int16_t* block, std::size_t apart, 
   const wide odd = plus(dot(interleaved(v[1], v[3]), pair(c3_624, -c1_272)),
                         dot(interleaved(v[5], v[7]), pair(c0_850, -c0_720)));
   const wide upper = plus(even, odd), lower = minus(even, odd);
-  // Of each row values 1, 3, 5 and 7, each in the second half of a pair.
+  // Values 1, 3, 5, and 7 of each row, each in the second half of a pair.
   const __m256i by = _mm256_set_epi16(-c0_720, 0, c0_850, 0, -c1_272, 0, c3_624, 0, -c0_720, 0, c0_850, 0,
                                       -c1_272, 0, c3_624, 0);
   const __m256i sums = _mm256_hadd_epi32(_mm256_madd_epi16(packed<shift>(upper), by),

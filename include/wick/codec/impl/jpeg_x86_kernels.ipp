@@ -1,5 +1,5 @@
 /// \file
-/// The inner loops of the JPEG decoder for x86 with AVX2: colors; the inverse transforms are beside it.
+/// The color loops of the JPEG decoder for x86 with AVX2. The inverse DCTs are in jpeg_x86_dct.ipp.
 #pragma once
 
 #include <wick/codec/impl/jpeg_x86_dct.ipp>
@@ -23,12 +23,12 @@ WICK_AVX2_INLINE __m256i bytes_as_words(const std::uint8_t* from) noexcept {
 WICK_AVX2_INLINE wide as_words(__m256i v, __m256i zero) noexcept {
   return {_mm256_unpacklo_epi8(v, zero), _mm256_unpackhi_epi8(v, zero)};
 }
-/// Of each pair of bytes three times the first and the second, rounded by `half`, through four.
+/// For each pair of bytes: (3 * first + second + `half`) / 4.
 WICK_AVX2_INLINE __m256i quarters(__m256i pairs, short half) noexcept {
   const __m256i four_times = _mm256_maddubs_epi16(pairs, _mm256_set1_epi16(0x0103));
   return _mm256_srli_epi16(_mm256_add_epi16(four_times, _mm256_set1_epi16(half)), 2);
 }
-/// Three times `near` and `far`.
+/// Three times `near` plus `far`.
 WICK_AVX2_INLINE __m256i four_of(const std::uint8_t* near, const std::uint8_t* far) noexcept {
   return _mm256_add_epi16(_mm256_mullo_epi16(bytes_as_words(near), _mm256_set1_epi16(3)),
                           bytes_as_words(far));
@@ -75,12 +75,12 @@ WICK_AVX2 inline void widen_between_avx2(const std::uint8_t* near, const std::ui
 
 namespace dct_avx2 {
 
-/// Half of what is doubled times `by` / 65536, rounded.
+/// Half of `doubled` times `by` / 65536, rounded.
 WICK_AVX2_INLINE __m256i part(__m256i doubled, short by) noexcept {
   const __m256i product = _mm256_mulhi_epi16(doubled, _mm256_set1_epi16(by));
   return _mm256_mulhrs_epi16(product, _mm256_set1_epi16(1 << 14));
 }
-/// Of 16 pixels in each half, 16 bytes: byte k of all is of pixel k / 3, and of channel k % 3.
+/// 16 output bytes from the 16 pixels in each half: byte k of all is channel k % 3 of pixel k / 3.
 template <int Lot>
 WICK_AVX2_INLINE __m256i triples(__m256i r, __m256i g, __m256i b) noexcept {
   alignas(16) static constexpr auto order = [] {
@@ -101,9 +101,9 @@ WICK_AVX2_INLINE __m256i triples(__m256i r, __m256i g, __m256i b) noexcept {
       _mm256_shuffle_epi8(b, _mm256_broadcastsi128_si256(_mm_load_si128(at + 2))));
 }
 
-/// 32 pixels to 96 bytes. With constants of at most 16 bits: 1.402 = 1 + 26345 / 65536 and 1.772 =
-/// 2 - 14942 / 65536, each rounded by halves of the doubled product. Pixels 0 to 7 and 16 to 23 go first, the
-/// others second, as unpacking and packing have them.
+/// 32 pixels to 96 bytes. Constants have at most 16 bits: 1.402 = 1 + 26345 / 65536 and 1.772 =
+/// 2 - 14942 / 65536, each rounded as half of the doubled product. Pixels 0 to 7 and 16 to 23 come first, and
+/// the others second, in the order of the unpack and pack instructions.
 WICK_AVX2_INLINE void pixels_to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                                     std::uint8_t* out) noexcept {
   const __m256i zero = _mm256_setzero_si256(), middle = _mm256_set1_epi16(128),
@@ -138,7 +138,7 @@ WICK_AVX2 inline void to_rgb_avx2(const std::uint8_t* y, const std::uint8_t* cb,
   for (; i + 32 <= n; i += 32) dct_avx2::pixels_to_rgb(y + i, cb + i, cr + i, out + 3 * i);
   if (i == n) return;
   std::uint8_t rest[96];
-  dct_avx2::pixels_to_rgb(y + i, cb + i, cr + i, rest);  // there is jpeg_slack
+  dct_avx2::pixels_to_rgb(y + i, cb + i, cr + i, rest);  // jpeg_slack covers the reads
   std::memcpy(out + 3 * i, rest, 3 * (n - i));
 }
 

@@ -1,6 +1,6 @@
 /// \file
-/// JPEG by libjpeg-turbo. Included in exactly one file of a program: one of CMake's target wick::core, or,
-/// with the single header, the one that defines WICK_IMPLEMENTATION.
+/// JPEG by libjpeg-turbo. Included in exactly one file of a program: in CMake's target wick::core or, with
+/// the single header, in the file that defines WICK_IMPLEMENTATION.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The few pixels above libjpeg's limit are left to the next decoder.
+/// Leaves images with a side over libjpeg's limit to the next decoder.
 inline bool libjpeg_turbo_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) && info.width <= JPEG_MAX_DIMENSION && info.height <= JPEG_MAX_DIMENSION;
 }

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what codec/detail/packed_places.hpp declares. Included in exactly one file of a program.
+/// Implements codec/detail/packed_places.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void packed_places::assign(std::span<const jpeg_place> places, std::size_t total
     put(p.bit - last.bit);
     for (std::size_t c = 0; c < components_; ++c) {
       const auto difference = static_cast<std::int16_t>(p.last_dc[c] - last.last_dc[c]);
-      // Small ones of either sign first: 0, -1, 1, -2, …
+      // Small values of either sign come first: 0, -1, 1, -2, …
       put(static_cast<std::uint16_t>(difference * 2 ^ (difference < 0 ? -1 : 0)));
     }
     last = p;

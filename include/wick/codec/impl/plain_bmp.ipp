@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what codec/detail/plain_bmp.hpp declares. Included in exactly one file of a program.
+/// Implements codec/detail/plain_bmp.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// What the headers say.
+/// The layout that the headers describe.
 struct bmp_layout {
   explicit bmp_layout(std::span<const std::byte> encoded)
       : header(little32(encoded, 14)),
@@ -24,7 +24,7 @@ struct bmp_layout {
         bits(little16(encoded, header == 12 ? 24 : 28)),
         compression(header == 12 ? 0 : little32(encoded, 30)),
         offset(std::min<std::size_t>(little32(encoded, 10), encoded.size())) {
-    // Of the short header, the masks of 16 and 32 bits come after it.
+    // With the 40-byte header, the masks for 16 and 32 bits come after it.
     if (header == 40 && compression == 3) masks = 12;
     const std::size_t before = 14 + header + masks;
     gap = offset > before ? offset - before : 0;
@@ -32,9 +32,9 @@ struct bmp_layout {
   }
   std::size_t colors() const noexcept { return std::size_t{1} << bits; }
   bool run_length() const noexcept { return compression == 1 || compression == 2; }
-  /// Whether stb_image reads it. It reads a color that the palette leaves out from uninitialized memory,
-  /// takes the palette of OS/2's short header, of three bytes a color, to be four colors shorter than it is,
-  /// and refuses some gaps before the pixels.
+  /// Whether stb_image reads it correctly. It reads uninitialized memory for a color that the palette omits,
+  /// takes the palette of OS/2's short header (three bytes a color) to be four colors shorter than it is, and
+  /// rejects some gaps before the pixels.
   bool plain() const noexcept {
     if (bits <= 8) return compression == 3 || (compression == 0 && header != 12 && gap == 4 * colors());
     return gap == 0;
@@ -43,7 +43,7 @@ struct bmp_layout {
   std::size_t header, entry, bits, compression;
   std::size_t offset;      ///< of the pixels
   std::size_t masks = 0;   ///< bytes
-  std::size_t gap = 0;     ///< bytes between all headers and the pixels: the palette, and a gap
+  std::size_t gap = 0;     ///< bytes between the headers and the pixels: the palette, and a gap
   std::size_t stored = 0;  ///< colors
 };
 
@@ -60,7 +60,7 @@ struct bmp_layout {
               ", which isn't supported; convert it to PNG" + or_leave_it_out);
 }
 
-/// Carries out the codes of RLE8 and RLE4. Pixels that they leave out have the first color.
+/// Decodes RLE8 and RLE4. Pixels that the codes skip have the first color.
 void expand_runs(std::span<const std::byte> codes, std::size_t bits, std::size_t width, std::size_t height,
                  std::size_t row, std::byte* to) {
   std::size_t x = 0, y = 0;
@@ -73,16 +73,16 @@ void expand_runs(std::span<const std::byte> codes, std::size_t bits, std::size_t
     const std::uint32_t count = byte_at(codes, at), value = byte_at(codes, at + 1);
     if (count != 0) {
       for (std::size_t i = 0; i < count; ++i) put(bits == 8 ? value : half(value, i));
-    } else if (value == 0) {  // the row ends
+    } else if (value == 0) {  // end of line
       x = 0;
       ++y;
-    } else if (value == 1) {  // the image ends
+    } else if (value == 1) {  // end of bitmap
       return;
-    } else if (value == 2) {  // to another place
+    } else if (value == 2) {  // delta: moves the position
       x += byte_at(codes, at + 2);
       y += byte_at(codes, at + 3);
       at += 2;
-    } else {  // as many colors as they are, in an even number of bytes
+    } else {  // absolute mode: `value` colors, padded to an even number of bytes
       const std::size_t size = (value * bits + 7) / 8;
       if (at + 2 + size > codes.size()) break;
       for (std::size_t i = 0; i < value; ++i)
@@ -90,7 +90,7 @@ void expand_runs(std::span<const std::byte> codes, std::size_t bits, std::size_t
       at += (size + 1) / 2 * 2;
     }
   }
-  // The code for the end may be left out after the last row.
+  // The end-of-bitmap code may be missing after the last row.
   if (y + 1 < height || (y + 1 == height && x < width))
     throw_truncated("BMP", codes.size(), "of compressed pixels, in row " + std::to_string(y));
 }

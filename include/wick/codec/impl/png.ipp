@@ -1,6 +1,6 @@
 /// \file
-/// PNGs as they are stored: any depth, with or without a palette, 8 or 16 bits out. Included in exactly one
-/// file of a program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
+/// Decodes PNGs of any depth, with or without a palette, to 8 or 16 bits. Included in exactly one file of a
+/// program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
 #pragma once
 
 #include <cstdlib>
@@ -14,11 +14,11 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What stands before the pixels.
+/// The chunks before the pixels.
 struct png_head {
   enum kind : std::uint32_t { gray = 0, rgb = 2, palette = 3, gray_alpha = 4, rgba = 6 };
 
-  /// \throws wick::error for what no PNG has
+  /// \throws wick::error for values that the specification doesn't allow
   explicit png_head(std::span<const std::byte> encoded) {
     width = static_cast<int>(big32(encoded, 16));
     height = static_cast<int>(big32(encoded, 20));
@@ -51,7 +51,7 @@ struct png_head {
     if (color == palette && colors.empty())
       throw_damaged_png("it has a color's number for each pixel, and no palette");
     keyed = (color == gray && transparent.size() >= 2) || (color == rgb && transparent.size() >= 6);
-    // Of a color that is to be transparent only the bits of a sample count.
+    // Only the low `bits` bits of a transparent color's samples count.
     for (int c = 0; keyed && c < samples; ++c) {
       key[static_cast<std::size_t>(c)] =
           big16(transparent, 2 * static_cast<std::size_t>(c)) & ((1u << bits) - 1);
@@ -59,7 +59,7 @@ struct png_head {
   }
 
   int pixel_bits() const noexcept { return samples * bits; }
-  /// Without the byte that names the filter.
+  /// Without the filter byte.
   std::size_t row_bytes(int pixels) const noexcept {
     return (static_cast<std::size_t>(pixels) * static_cast<std::size_t>(pixel_bits()) + 7) / 8;
   }
@@ -73,8 +73,8 @@ struct png_head {
   std::array<std::uint32_t, 3> key{};
 };
 
-/// Some pixels of a PNG: every `across`th column and `down`th row from (left, top) on. One that is interlaced
-/// has seven such passes (Adam7), another one that is all of it.
+/// The pixels of one pass: every `across`th column and `down`th row, starting at (left, top). An interlaced
+/// PNG has seven passes (Adam7); any other has a single pass with all pixels.
 struct png_pass {
   int left = 0, top = 0, across = 1, down = 1;
   int width(const png_head& of) const noexcept {
@@ -92,7 +92,7 @@ inline std::span<const png_pass> png_passes(const png_head& head) noexcept {
   return head.interlaced ? std::span<const png_pass>(adam7) : std::span<const png_pass>(&whole, 1);
 }
 
-/// Undoes the filters that look at the pixel to the left, of Step bytes, which stay in registers so.
+/// Undoes the filters that use the pixel to the left, whose Step bytes stay in registers.
 template <unsigned filter, std::size_t Step>
 inline void unfilter_png_row(std::uint8_t* row, const std::uint8_t* above, std::size_t size) noexcept {
   std::array<int, Step> left{}, corner{};  // a row is whole pixels
@@ -112,7 +112,8 @@ inline void unfilter_png_row(std::uint8_t* row, const std::uint8_t* above, std::
   }
 }
 
-/// Undoes a row's filter in place. `step` bytes are a pixel, at least one; `above` is the row before, undone.
+/// Undoes a row's filter in place. A pixel takes `step` bytes (at least one); `above` is the previous row,
+/// already unfiltered.
 inline void unfilter_png_row(unsigned filter, std::uint8_t* row, const std::uint8_t* above, std::size_t size,
                              std::size_t step) {
   if (filter > 4) throw_damaged_png("a row has filter " + std::to_string(filter) + ", which there is not");
@@ -142,7 +143,7 @@ inline void unfilter_png_row(unsigned filter, std::uint8_t* row, const std::uint
   if (filter == 4) undo(std::integral_constant<unsigned, 4>());
 }
 
-/// Rows as they are stored become pixels of 8 or 16 bits.
+/// Converts stored rows to pixels of 8 or 16 bits.
 template <class Level>
 class png_pixels {
  public:
@@ -152,7 +153,7 @@ class png_pixels {
         picked_(table(head), channels, indexes),
         numbers_(static_cast<std::size_t>(head.width)) {}
 
-  /// `count` pixels of `row`, to every `step`th pixel from `out` on.
+  /// Writes `count` pixels of `row` to every `step`th pixel, starting at `out`.
   void write(const std::uint8_t* row, int count, Level* out, int step) {
     const bool numbers = head_.bits < 16 && head_.samples == 1;
     if (step == 1) return numbers ? write_numbers(row, count, out) : write_samples(row, count, out);
@@ -200,7 +201,7 @@ class png_pixels {
       picked_.write(numbers_.data(), n, out);
     }
   }
-  /// The numbers of Bits bits in a row, one a byte.
+  /// Unpacks a row of Bits-bit numbers to one byte each.
   template <unsigned Bits>
   void unpack(const std::uint8_t* row, std::size_t count) noexcept {
     constexpr std::size_t together = 8 / Bits;
@@ -256,7 +257,7 @@ class png_pixels {
   std::vector<Level> line_;
 };
 
-/// How many bytes the rows are, with their filters' names.
+/// The total size of the rows, including their filter bytes.
 inline std::uint64_t png_size(const png_head& head) noexcept {
   std::uint64_t size = 0;
   for (const png_pass& pass : png_passes(head)) {
@@ -266,8 +267,8 @@ inline std::uint64_t png_size(const png_head& head) noexcept {
   return size;
 }
 
-/// Before any memory is taken. Deflate makes at most 1032 bytes of one; and of blocks that hold nothing there
-/// may be some. \throws wick::error when the compressed bytes can't be the picture's
+/// Runs before any allocation. Deflate expands a byte to at most 1032 bytes, and there may be some empty
+/// blocks. \throws wick::error when there are too few compressed bytes for the image
 inline void check_png_size(std::span<const std::byte> encoded, const png_head& head) {
   std::uint64_t compressed = 0;
   for (std::size_t at = head.first_data;
@@ -293,7 +294,7 @@ inline void check_png_size(std::span<const std::byte> encoded, const png_head& h
 template <class Level>
 inline void read_png(std::span<const std::byte> encoded, const png_head& head, int channels, bool indexes,
                      int top, int bottom, Level* out) {
-  // Inflating all of it at once is three times as fast, and so not worth it for a part of less than a third.
+  // Inflating everything at once is three times as fast, so it doesn't pay for a part in the first third.
   const bool at_once = head.interlaced || bottom >= head.height / 3;
   png_data data(encoded, head.first_data, png_size(head), at_once);
   png_pixels<Level> pixels(head, channels, indexes);
@@ -301,7 +302,7 @@ inline void read_png(std::span<const std::byte> encoded, const png_head& head, i
   const std::size_t together =
       std::max<std::size_t>(1, (std::size_t{1} << 17) / most);  // rows inflated at once
   const auto step = static_cast<std::size_t>(std::max(1, head.pixel_bits() / 8));
-  std::vector<std::uint8_t> last(most);  // row of the piece before
+  std::vector<std::uint8_t> last(most);  // last row of the previous piece
   for (const png_pass& pass : png_passes(head)) {
     const int width = pass.width(head), height = pass.height(head);
     if (width == 0 || height == 0) continue;
@@ -324,11 +325,11 @@ inline void read_png(std::span<const std::byte> encoded, const png_head& head, i
       if (got < n)
         throw_damaged_png("its pixels end in row " + std::to_string(y) + " of " + std::to_string(height) +
                           data.damage());
-      if (y >= bottom && y < height && !head.interlaced) return;  // the others are not even inflated
+      if (y >= bottom && y < height && !head.interlaced) return;  // the remaining rows aren't even inflated
       std::memcpy(last.data(), above, size - 1);
     }
   }
-  // Some writers leave a few bytes too many, which no reader minds.
+  // Some writers add a few bytes too many, which all readers tolerate.
   std::size_t excess = 0;
   while (const std::size_t more = data.next(std::min<std::size_t>(most, 65536)).size()) {
     excess += more;

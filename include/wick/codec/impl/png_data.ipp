@@ -1,5 +1,5 @@
 /// \file
-/// The compressed pixels of a PNG, inflated. Included in exactly one file of a program.
+/// Inflates the compressed pixels of a PNG. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace wick::inline v0_1::detail {
 }
 
 #ifdef WICK_HAS_LIBDEFLATE
-/// What libdeflate needs to work, one a picture.
+/// libdeflate's state, one per image.
 class png_decompressor {
  public:
   png_decompressor() : of_(libdeflate_alloc_decompressor()) {
@@ -32,7 +32,7 @@ class png_decompressor {
   png_decompressor& operator=(const png_decompressor&) = delete;
   ~png_decompressor() { libdeflate_free_decompressor(of_); }
 
-  /// False when `from` isn't exactly `size` bytes that were compressed, whole and undamaged.
+  /// False if `from` isn't a complete, undamaged stream of exactly `size` inflated bytes.
   bool inflate(std::span<const std::byte> from, std::uint8_t* to, std::size_t size) noexcept {
     return libdeflate_zlib_decompress(of_, from.data(), from.size(), to, size, nullptr) == LIBDEFLATE_SUCCESS;
   }
@@ -42,8 +42,8 @@ class png_decompressor {
 };
 #endif
 
-/// The inflated bytes of all IDAT chunks, `size` of them: at once by libdeflate where it is there and they
-/// are few, else piece by piece by zlib. Never more of them are made than were asked for.
+/// The inflated bytes of all IDAT chunks, `size` of them: at once by libdeflate if it's available and they
+/// are few, otherwise piece by piece by zlib. Never inflates more than was asked for.
 class png_data {
  public:
   png_data(std::span<const std::byte> encoded, std::size_t first, std::uint64_t size, bool at_once)
@@ -59,8 +59,8 @@ class png_data {
     if (!inflated_) inflateEnd(&stream_);
   }
 
-  /// The next bytes, which the caller may change until it asks again: fewer than `size` when there are no
-  /// more, or when they are damaged. \throws std::bad_alloc
+  /// The next bytes, valid until the next call; the caller may change them. Fewer than `size` at the end of
+  /// the data, or if it's damaged. \throws std::bad_alloc
   std::span<std::uint8_t> next(std::size_t size) {
     if (inflated_) {
       const std::size_t got = std::min(size, left_);
@@ -70,7 +70,7 @@ class png_data {
     if (size > capacity_) allocate(size);
     return {bytes_.get(), read(bytes_.get(), size)};
   }
-  /// What zlib says of the damage that has ended the data; empty for none.
+  /// zlib's description of the damage that ended the data; empty if there was none.
   std::string damage() const {
     return stream_.msg != nullptr ? std::string(" (zlib says: ") + stream_.msg + ")" : std::string();
   }
@@ -89,7 +89,7 @@ class png_data {
   }
 
 #ifdef WICK_HAS_LIBDEFLATE
-  /// When it fails zlib finds the damage and says what it is.
+  /// If it fails, zlib then finds and describes the damage.
   bool inflate_at_once(std::size_t size) {
     std::vector<std::byte> joined;
     const std::span<const std::byte> from = compressed(joined);
@@ -100,7 +100,7 @@ class png_data {
     left_ = size;
     return inflated_;
   }
-  /// What all chunks hold: in place where there is one, else joined.
+  /// The data of all chunks: in place if there is only one chunk, otherwise joined.
   std::span<const std::byte> compressed(std::vector<std::byte>& joined) const {
     std::span<const std::byte> one;
     for (std::size_t at = chunk_; at + 12 <= data_.size();) {
@@ -123,7 +123,7 @@ class png_data {
   std::size_t read(std::uint8_t* to, std::size_t size) {
     std::size_t got = 0;
     while (got < size && !ended_) {
-      if (stream_.avail_in == 0) next_chunk();  // without one zlib may still hold something
+      if (stream_.avail_in == 0) next_chunk();  // even without more input, zlib may have output left
       const auto room = static_cast<uInt>(std::min<std::size_t>(size - got, 1u << 30));
       stream_.next_out = to + got;
       stream_.avail_out = room;
@@ -148,9 +148,9 @@ class png_data {
 
   std::span<const std::byte> data_;
   std::size_t chunk_;
-  std::unique_ptr<std::uint8_t[], release> bytes_;  // of all, or of a piece
+  std::unique_ptr<std::uint8_t[], release> bytes_;  // everything, or one piece
   std::size_t capacity_ = 0;
-  bool inflated_ = false;  // all at once; zlib has nothing to do
+  bool inflated_ = false;  // everything at once; zlib isn't used
   std::uint8_t* next_ = nullptr;
   std::size_t left_ = 0;
   z_stream stream_{};

@@ -41,7 +41,7 @@ inline bool stb_may_have(std::size_t size) noexcept {
   return false;
 }
 
-/// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
+/// Small blocks are always cleared: they hold tables, which a damaged file may use without defining them.
 inline void* stb_memory(std::size_t size) noexcept {
   if (!stb_may_have(size)) return nullptr;
   void* const out = allocate_block(size);
@@ -62,20 +62,20 @@ inline void* stb_resized(void* data, std::size_t size) noexcept {
 #define STBI_NO_ZLIB
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
-#define STBI_ASSERT(x) ((void)0)  // damaged files reach them
+#define STBI_ASSERT(x) ((void)0)  // damaged files trigger them
 #define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
 #define STBI_REALLOC(data, size) ::wick::detail::stb_resized(data, size)
 #define STBI_FREE(data) ::wick::detail::release_block(data)
 #if defined(__ARM_NEON) || defined(__aarch64__)
 #define STBI_NEON
 #endif
-// Empty chunks are copied from and to null, which memcpy does not take.
+// stb_image copies empty chunks from and to null, which memcpy doesn't allow.
 #include <string.h>
 #pragma push_macro("memcpy")
 #undef memcpy
 #define memcpy(to, from, size) ((size) == 0 ? (to) : memcpy(to, from, size))
-// Up to 2.27, when a scan ends within a code, a 0 is shifted by more than 31 bits. It stays 0, wherever that
-// is done.
+// Up to 2.27, when a scan ends within a code, stb_image shifts a 0 by more than 31 bits. The result is 0 on
+// any machine.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((no_sanitize("shift-exponent"))), apply_to = function)
 #endif

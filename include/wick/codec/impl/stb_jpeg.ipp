@@ -1,7 +1,7 @@
 /// \file
-/// The second half of a JPEG's way through stb_image. stb_image decodes the components; how they are brought
-/// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included after
-/// stb_image's code, by stb_image.hpp alone.
+/// The second half of decoding a JPEG with stb_image. stb_image decodes the components; this file upsamples
+/// them and converts their colors, by libjpeg-turbo's rules. Included only by stb_image.ipp, after
+/// stb_image's code.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A component's samples, of which `across` x `down` become as many pixels.
+/// A component's samples; each becomes `across` x `down` pixels.
 class jpeg_plane {
  public:
   jpeg_plane(const stbi__jpeg& from, int component, std::uint8_t* line) noexcept
@@ -29,8 +29,8 @@ class jpeg_plane {
     both_ = from.resample_row_hv_2_kernel;
   }
 
-  /// Row y of the picture. Halves are filled in smoothly, weighed 3 to 1, but not across two samples or less;
-  /// all else is repeated: jdsample.c.
+  /// Row y of the image. A factor of two is upsampled smoothly, with weights 3 and 1, but not horizontally
+  /// for two samples or fewer; all else is repeated. See jdsample.c.
   const std::uint8_t* row(int y) const noexcept {
     const int near = y / down_;
     std::uint8_t* const in = at(near);
@@ -51,7 +51,7 @@ class jpeg_plane {
     }
     return line_;
   }
-  /// What a line may take.
+  /// The size of a line buffer.
   static std::size_t line_size(const stbi__jpeg& from) noexcept { return std::size_t{from.s->img_x} + 64; }
 
  private:
@@ -76,7 +76,7 @@ class jpeg_plane {
   std::uint8_t* (*both_)(std::uint8_t*, std::uint8_t*, std::uint8_t*, int, int);
 };
 
-/// One row of pixels out of the components' rows; `line` has room for three levels a pixel.
+/// Writes one row of pixels from the components' rows; `line` has room for three levels a pixel.
 inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std::uint8_t* const* in,
                      std::uint8_t* out, int channels, std::uint8_t* line) noexcept {
   const int width = static_cast<int>(from.s->img_x);
@@ -95,7 +95,7 @@ inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std:
     return;
   }
   if (colors == jpeg_color_model::ycc) return ycc(out, channels);
-  if (colors == jpeg_color_model::ycck) ycc(line, 3);  // the complement of what Adobe stores
+  if (colors == jpeg_color_model::ycck) ycc(line, 3);  // the complement of Adobe's stored values
   for (int x = 0; x < width; ++x, out += channels) {
     unsigned rgb[3];
     for (int c = 0; c < 3; ++c) {
@@ -103,7 +103,7 @@ inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std:
       if (colors == jpeg_color_model::rgb) continue;
       const unsigned key = in[3][x], product = (255u - rgb[c]) * key + 128u,
                      ink = ((product >> 8) + product) >> 8;
-      rgb[c] = key > ink ? key - ink : 0u;  // as Pillow converts CMYK
+      rgb[c] = key > ink ? key - ink : 0u;  // like Pillow's CMYK conversion
     }
     if (channels >= 3) {
       for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
@@ -114,7 +114,7 @@ inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std:
   }
 }
 
-/// Pixels from allocate_block, null on failure, with the reason in `why`.
+/// Pixels from allocate_block; null on failure, with the reason in `why`.
 inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, int channels,
                                      const char*& why) noexcept {
   const auto failed = [&why](const char* reason) -> std::uint8_t* {

@@ -1,5 +1,5 @@
 /// \file
-/// Counts of what filter() and failures leave out, kept by the consumer in the order of delivery.
+/// Counts the samples that filter() and failures leave out; kept by the consumer in the order of delivery.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,34 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Whether filter() has left this sample out in the end.
+/// Whether filter() left this sample out in the end.
 inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
 
-/// What became of samples that were not delivered.
+/// The number of samples that weren't delivered, by reason.
 struct left_out_counts {
   std::uint64_t filtered = 0, failed = 0;
 };
 
-/// What filter() has left out, and whether an epoch delivers anything.
+/// Counts what filter() leaves out, and tells whether an epoch delivers anything.
 class dropped_counts {
  public:
   std::uint64_t of_training = 0;  // by filter()
-  std::uint64_t reported = 0;     // of these
+  std::uint64_t reported = 0;     // of these, the ones in a report
 
-  /// After a start in the middle of an epoch they can't say that all of it was left out.
+  /// After a start in the middle of an epoch, the counts can't tell that all of it was left out.
   void begin(bool at_the_beginning) noexcept {
     epoch_ = {};
     nothing_kept_ = at_the_beginning;
   }
-  /// \param kept  samples that the consumer has; an exception in place of a batch counts as one
+  /// \param kept  samples that the consumer got; an exception in place of a batch counts as one
   void add(const left_out_counts& out, std::uint64_t kept) noexcept {
     of_training += out.filtered;
     epoch_.filtered += out.filtered;
     epoch_.failed += out.failed;
     nothing_kept_ = nothing_kept_ && kept == 0;
   }
-  /// At the end of an epoch. Of several ranks none knows what the others keep.
-  /// \throws wick::error, once, when nothing was left of it on the only rank
+  /// Called at the end of an epoch. With several ranks, none knows what the others keep.
+  /// \throws wick::error, once, when nothing of the epoch was left on the only rank
   void require_some(std::uint64_t epoch, std::uint64_t ranks) {
     if (nothing_kept_ && epoch_.filtered + epoch_.failed != 0 && ranks == 1)
       refuse(epoch, std::exchange(epoch_, {}));

@@ -1,5 +1,5 @@
 /// \file
-/// What is known of a sample that failed, from the failure on until its batch is delivered.
+/// A failed sample, from its failure until its batch is delivered.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// In place of a sample that is known to be bad.
+/// Stands in for a sample that is known to be bad.
 class quarantined_sample : public error {
  public:
   quarantined_sample()
       : error("on the quarantine list, so it was not tried; take it off there to try it again") {}
 };
 
-/// Its shape is not that of the others.
+/// A sample's shape differs from that of the others.
 class misshapen : public error {
  public:
   using error::error;
@@ -32,24 +32,24 @@ struct failure {
   std::uint32_t stage = 0;
   std::exception_ptr cause;
   std::uint64_t position = 0, index = 0;
-  std::uint32_t number = 0;  ///< of those in this slot, in their order
+  std::uint32_t number = 0;  ///< counts the failures in this slot, in order
   error_action action = error_action::fail;
   std::uint32_t tries = 1;
   std::uint64_t substitute = no_index;  ///< the index of the sample drawn in its place
-  bool dropped = false;                 ///< by filter(): that is no failure, and is not reported
-  std::uint32_t drawn = 0;              ///< how many were drawn for this position, up to that
-  std::uint64_t other = no_index;       ///< the index of its other that failed: that is to blame
-  std::uint32_t others = 0;             ///< how many of the failures before it in this slot were of others
-  std::uint32_t before = none;          ///< the one before it in this slot, by its place among the batch's
+  bool dropped = false;                 ///< by filter(): not a failure, and not reported
+  std::uint32_t drawn = 0;              ///< how many were drawn for this position so far
+  std::uint64_t other = no_index;       ///< the index of its other that failed and is to blame
+  std::uint32_t others = 0;             ///< how many earlier failures in this slot were of others
+  std::uint32_t before = none;          ///< the previous one in this slot, by its place in the batch's list
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};  ///< in place of a failure
 
   bool of_other() const noexcept { return other != no_index; }
-  /// The index of the sample that is bad.
+  /// The index of the bad sample.
   std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
-  /// Of the sample that the position itself has, not of a substitute or an other.
+  /// Whether it is of the position's own sample, not of a substitute or of another.
   bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
-  /// Sets the cause and its stage; `dropped` and `other`, too.
+  /// Sets the cause and its stage, and `dropped` and `other`.
   void take_cause(std::exception_ptr what, std::uint32_t in_stage);
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// The failure log as a file: a JSON object a line, written as failures are delivered.
+/// The failure log as a file: one JSON object per line, written as failures are delivered.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ namespace wick::inline v0_1::detail {
 /// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
 std::string to_json(const failure_log_entry& e);
 
-/// A line a failure.
+/// Writes a line for each failure.
 class failure_log_file {
  public:
-  /// Appends to what is there. \throws wick::error when it can't be opened
+  /// Appends to an existing file. \throws wick::error when it can't be opened
   explicit failure_log_file(std::string path) : file_(std::move(path), "failure_log_file", "{\"epoch\":") {}
 
   void add(const failure_log_entry& e) noexcept {
     file_.add([&] { return to_json(e); });
   }
-  /// What went wrong, empty when nothing did.
+  /// A description of what went wrong; empty if nothing did.
   std::string trouble() const { return file_.trouble("loader.failure_log() has them"); }
 
  private:

@@ -1,6 +1,6 @@
 /// \file
-/// Samples that are known to be bad: a file that one run writes and a later one loads, so as not to try them
-/// again.
+/// Samples that are known to be bad: a file that one run writes and a later one loads, so that they aren't
+/// tried again.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,17 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Indexes of a source, each with the stage in which the sample failed. Once it is made, any thread may ask.
+/// Indexes in a source, each with the stage in which the sample failed. Any thread may ask it once it is
+/// made.
 class quarantine {
  public:
   struct entry {
     std::uint64_t index = 0;
-    std::size_t stage = 0;  ///< its number in the names
+    std::size_t stage = 0;  ///< its number in the pipeline's names
   };
 
   quarantine() = default;
-  /// Of several entries for one index the first counts.
+  /// If an index has several entries, the first counts.
   explicit quarantine(std::vector<entry> entries, std::vector<std::string> stages = {});
 
   bool empty() const noexcept { return entries_.empty(); }
@@ -31,7 +32,7 @@ class quarantine {
   /// By rising index.
   const std::vector<entry>& entries() const noexcept { return entries_; }
   bool has(std::uint64_t index) const noexcept;
-  /// In which stage it failed; empty when that is not known.
+  /// The stage in which it failed; empty if unknown.
   std::string stage_of(std::uint64_t index) const;
 
  private:
@@ -45,7 +46,7 @@ class quarantine {
 std::string quarantine_head(std::uint64_t samples, std::uint64_t data);
 std::string quarantine_line(std::uint64_t index, std::string_view key, std::string_view stage);
 
-/// A source, for as long as a call takes: what a list says of it, and asks it.
+/// A source, for the duration of a call: what a list says about it, and a way to get keys from it.
 struct listed_source {
   template <source Source>
   listed_source(const Source& from)  // NOLINT(google-explicit-constructor)
@@ -59,23 +60,23 @@ struct listed_source {
       : source(from), samples(there), data(fingerprint), key(name) {}
 
   const void* source;
-  std::uint64_t samples, data;  // how many there are, and their fingerprint
+  std::uint64_t samples, data;  // the number of samples, and their fingerprint
   std::string (*key)(const void* source, std::uint64_t index);
 };
 
-/// Replaces the file at `path` by these samples of `from`: a line of JSON that says of which data set, and
-/// one a sample with its index, its key and the stage (a number in `stages`). A reader finds the old file or
-/// the new one at any time. \throws wick::error
+/// Replaces the file at `path` with these samples of `from`: a line of JSON that identifies the data set, and
+/// one for each sample with its index, its key, and the stage (a number in `stages`). A reader finds the old
+/// file or the new one at any time. \throws wick::error
 void write_quarantine(const std::string& path, const listed_source& from,
                       std::span<const quarantine::entry> entries, std::span<const std::string> stages);
 
-/// The samples of `from` that a file of write_quarantine() names. A stage that is not among `stages` (the
-/// pipeline has changed since) is stages.size(). \throws wick::error when it can't be read, is no such file,
-/// is of another data set, or names a sample by another key
+/// The samples of `from` that a file of write_quarantine() names. A stage that isn't in `stages` (the
+/// pipeline has changed since) is stages.size(). \throws wick::error when the file can't be read, isn't a
+/// quarantine list, is of another data set, or names a sample by another key
 std::vector<quarantine::entry> read_quarantine(const std::string& path, const listed_source& from,
                                                std::span<const std::string> stages);
 
-/// What several of them name. \throws what read_quarantine() throws
+/// All samples that several such files name. \throws what read_quarantine() throws
 quarantine read_quarantines(const std::vector<std::string>& paths, const listed_source& from,
                             std::vector<std::string> stages);
 

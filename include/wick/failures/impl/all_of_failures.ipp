@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of failures/, which are compiled once.
+/// Includes all implementation files of failures/, which are compiled once.
 #pragma once
 
 #include <wick/failures/impl/dropped_counts.ipp>

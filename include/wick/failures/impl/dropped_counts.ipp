@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what failures/detail/dropped_counts.hpp declares. Included in exactly one file of a program.
+/// Implements failures/detail/dropped_counts.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what failures/detail/error_account.hpp declares. Included in exactly one file of a program.
+/// Implements failures/detail/error_account.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// As it is written in C++, without inline namespaces of libraries.
+/// The name as written in C++, without inline namespaces of libraries.
 std::string type_name(const std::type_info& type) {
   int failed = 0;
   const std::unique_ptr<char, void (*)(void*)> name(
@@ -70,7 +70,7 @@ void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
     is(error_kind::exception, "threw a value" + (type != nullptr ? " of type " + type_name(*type) : "") +
                                   ", which isn't a std::exception");
   }
-  // A stage's own message may begin with its name: once is enough.
+  // A stage's own message may begin with its name, which needn't appear twice.
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
 }
 
@@ -84,7 +84,7 @@ sample_error to_exception(const reported_failure& f) {
   return sample_error(e.key, e.stage, e.epoch, e.position, e.text, f.cause, e.written);
 }
 
-/// The stage each was found to be bad in, by its index.
+/// The stage in which each sample failed, by the sample's index.
 struct error_account::bad_samples {
   std::map<std::uint64_t, std::size_t> stages;
 };
@@ -221,7 +221,7 @@ std::vector<report::outcome> outcomes_since(const std::vector<error_count>& befo
 }
 
 void fingerprint_recorder::begin(std::uint64_t epoch) {
-  epochs_.reserve(max_kept);  // nothing is thrown after it
+  epochs_.reserve(max_kept);  // nothing throws after it
   std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
   epochs_.push_back({epoch, {}});

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what failures/detail/failed_sample.hpp declares. Included in exactly one file of a program.
+/// Implements failures/detail/failed_sample.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>
@@ -23,7 +23,7 @@ void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
     other = e.index;
     stage = e.stage;
     of_other = e.cause;
-  } catch (...) {  // its own
+  } catch (...) {  // the sample's own failure
   }
   if (of_other != nullptr) cause = std::move(of_other);
 }

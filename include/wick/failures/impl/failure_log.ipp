@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what failures/failure_log.hpp declares. Included in exactly one file of a program.
+/// Implements failures/failure_log.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what failures/detail/failure_log_file.hpp declares. Included in exactly one file of a
-/// program.
+/// Implements failures/detail/failure_log_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/base/detail/json_string.hpp>

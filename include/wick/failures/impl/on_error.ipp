@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what failures/on_error.hpp declares. Included in exactly one file of a program.
+/// Implements failures/on_error.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

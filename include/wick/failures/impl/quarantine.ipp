@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what failures/detail/quarantine.hpp declares. Included in exactly one file of a program.
+/// Implements failures/detail/quarantine.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// \file
-/// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
+/// Checks the arguments of stages, so that a wrong one is an error before the first sample.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 /// \file
-/// Which part of a sample decode(), decode_mask(), to_image() and to_mask() take: the first of its kind.
+/// The part of a sample that decode(), decode_mask(), to_image(), and to_mask() take: the first of its kind.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ inline constexpr bool holds_first<Kind, sample<D, T>> = holds_first<Kind, D> || 
 template <class Kind, class... T>
 inline constexpr bool holds_first<Kind, std::tuple<T...>> = (holds_first<Kind, T> || ...);
 
-/// Taken as a whole; where a sample's data has one, the stage is given that.
+/// Whether the part is inside the item, so that with_first() must find it. False for the part itself, and for
+/// a sample whose data has one: the stage is given the data.
 template <class Kind, class T>
 inline constexpr bool holds_behind = false;
 template <class Kind, class D, class T>
@@ -43,7 +44,7 @@ consteval std::size_t first_that_holds(std::type_identity<std::tuple<T...>>) {
 template <class Kind, bool Wanted, class T, class F>
 auto with_first_if(T&& part, F& f);
 
-/// The item with what f makes of its first part of this kind in that one's place.
+/// The item, with its first part of this kind replaced by f's result.
 template <class Kind, class Item, class F>
 auto with_first(Item&& item, F&& f) {
   if constexpr (Kind::template is<Item>) {

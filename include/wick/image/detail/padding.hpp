@@ -1,5 +1,5 @@
 /// \file
-/// A border around pixels, carried out.
+/// Adds a border around pixels.
 #pragma once
 
 #include <string_view>
@@ -11,15 +11,15 @@
 
 namespace wick::inline v0_1::detail {
 
-/// \throws wick::error for negative ones, and for more than a picture may have
+/// \throws wick::error for a negative edge, or one larger than an image may be
 void require_edges(std::string_view stage, const edges& e);
 
-/// The source coordinate for each padded one; -1 where the fill goes.
+/// The source coordinate for each coordinate of the padded image; -1 for the fill.
 std::vector<int> padded_axis(int size, int before, int after, padding_mode mode);
 
-/// `picture` with a border. \throws wick::error when it is mirrored by more than it has
+/// `picture` with a border. \throws wick::error when it would mirror more than the image has
 image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
-/// The same of numbers of 16 bits.
+/// The same for 16-bit numbers.
 wide_rows pad_wide(const wide_rows& numbers, const border& around);
 
 }  // namespace wick::detail

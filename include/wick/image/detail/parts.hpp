@@ -1,6 +1,6 @@
 /// \file
-/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
-/// decides once, and each part that it concerns follows.
+/// How the parts of a sample (image, mask, boxes, keypoints) go through geometry and color stages: a stage
+/// decides once, and applies that to each part that it affects.
 #pragma once
 
 #include <array>
@@ -25,18 +25,18 @@
 
 namespace wick::inline v0_1::detail {
 
-// ---- what has a place ----
+// ---- parts with a place ----
 
-/// A type of the user's takes part by a member.
+/// A user's type takes part through a member function.
 template <class T>
   requires requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); }
 void follow(T& part, const geometry_step& step, frame in) {
   part.follow(step, in);
 }
-/// A part with a place in the picture: it follows what is done to that.
+/// A part with a place in the image: it follows the image's geometry.
 template <class T>
 concept placed = requires(T& part, const geometry_step& step, frame in) { follow(part, step, in); };
-/// It has pixels, whose size is the sample's.
+/// It has pixels; their size is the sample's.
 template <class T>
 concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
                         part.width();
@@ -53,7 +53,7 @@ struct any_with_pixels {
   template <class T>
   static constexpr bool is = with_pixels<T>;
 };
-/// It says of each thing in it how much of that is visible.
+/// It records the visible fraction of each of its items.
 struct any_with_visible {
   template <class T>
   static constexpr bool is = placed<T> && requires(T& part) { part.fill_visible(); };
@@ -63,12 +63,12 @@ struct any_colored {
   static constexpr bool is = colored<T>;
 };
 
-/// A plain struct that can't be taken apart: parts in it would stay behind, without an error.
+/// A plain struct that can't be decomposed: parts inside it would silently be skipped.
 template <class T>
 inline constexpr bool closed_struct = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
                                       !leaf<T> && !composite<T> && !container_like<T> && !has_no_parts<T>;
 
-/// Whether T, or what is in it at any depth, is what Kind says.
+/// Whether T, or anything inside it at any depth, is of this kind.
 template <class Kind, class T>
 consteval bool holds() {
   if constexpr (Kind::template is<T>) {
@@ -93,7 +93,7 @@ consteval bool holds() {
   }
 }
 
-/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
+/// Calls f with each part of this kind. A wick::image is passed as a lazy image.
 template <class Kind, class T, class F>
 void for_each_part(T& item, F& f) {
   if constexpr (std::is_same_v<T, image>) {
@@ -109,7 +109,7 @@ void for_each_part(T& item, F& f) {
   }
 }
 
-/// A wick::image as a lazy picture, which may become float32.
+/// Turns a wick::image into a lazy image, which may become float32.
 template <class T>
 struct lazy_part {
   using type = T;
@@ -121,8 +121,8 @@ struct lazy_part<image> {
   static lazy_image make(image&& pixels) { return lazy_image(std::move(pixels)); }
 };
 
-/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
-/// sample<> whose target has none is taken by its data.
+/// Whether a stage takes the item as a whole: its parts belong together, or it's a part but not an image. For
+/// a sample<> whose target has no such part, the stage takes its data.
 template <class Kind, class T>
 inline constexpr bool is_of_parts =
     !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && !closed_struct<T> && holds<Kind, T>();
@@ -131,12 +131,12 @@ inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
 // ---- geometry ----
 
-/// \throws wick::error when there is no pixel
+/// \throws wick::error when the image has no pixels
 void require_pixels(frame size);
-/// \throws wick::error when a step makes more pixels than decode() takes, or resizes a side of over 2^20 px,
-/// whose tables would take seconds and gigabytes
+/// \throws wick::error when a step makes more pixels than decode() accepts, or resizes a side of over 2^20
+/// px, whose tables would take seconds and gigabytes
 void require_bounded(const geometry_step& step, frame before);
-/// \throws wick::error when parts with pixels have two sizes
+/// \throws wick::error when parts with pixels differ in size
 void require_one_size(frame first, frame other);
 
 template <class Item>
@@ -159,16 +159,16 @@ frame frame_of(Item& item) {
   return size;
 }
 
-/// Comes first in each stage of geometry, also where that leaves the picture as it is: a batch has what is
-/// visible of all its samples.
+/// Every geometry stage calls this first, even if it leaves the image unchanged, so that all of a batch's
+/// samples have visible fractions.
 template <class Item>
 void fill_visible(Item& item) {
   const auto fill = [](auto& part) { part.fill_visible(); };
   for_each_part<any_with_visible>(item, fill);
 }
 
-/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
-/// random once a sample.
+/// A geometry stage. `Stage` has `geometry_steps decide(frame, context&) const`, which makes the random
+/// draws, once a sample.
 template <class Stage>
 class geometry_stage {
  public:
@@ -203,8 +203,8 @@ class geometry_stage {
 
 // ---- color ----
 
-/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
-/// const`.
+/// A color stage. `Stage` has `draw(context&) const`, which makes the random draws, and `apply(lazy_image&,
+/// drawn) const`.
 template <class Stage>
 class color_stage {
  public:

@@ -1,6 +1,6 @@
 /// \file
-/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
-/// border, a turn.
+/// The effect of a geometry stage on the parts of a sample, one step at a time: a crop, a resize, a mirror, a
+/// border, or a warp.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace wick::inline v0_1::detail {
 
-inline constexpr std::int64_t most_pixels = 178'956'970;  ///< that a stage may make of a smaller picture
+inline constexpr std::int64_t most_pixels = 178'956'970;  ///< a stage may not enlarge an image beyond this
 
-/// The size of all parts of a sample that have pixels.
+/// The size of all of a sample's parts that have pixels.
 struct frame {
   int width = 0, height = 0;
   friend bool operator==(const frame&, const frame&) = default;
 };
 
-/// A border, and what stands in it.
+/// A border and its content.
 struct border {
   edges by;
   fill_color fill;
@@ -29,19 +29,19 @@ struct border {
   int mask_fill = 0;
 };
 
-/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
+/// One operation on every part of a sample that has a place. Members that a kind doesn't use aren't set.
 struct geometry_step {
   enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
 
   kind what = kind::crop;
-  rect part;               ///< crop: what is kept
-  bool by_middle = false;  ///< crop: boxes and outlines whose middle is not in it are gone
-  frame size;              ///< resize, warp: to what
+  rect part;                                       ///< crop: the rectangle to keep
+  bool by_middle = false;                          ///< crop: drops boxes and outlines whose center is outside
+  frame size;                                      ///< resize, warp: the new size
   interpolation filter = interpolation::bilinear;  ///< resize, warp
   border around;                                   ///< pad; the fills of warp
-  std::array<double, 8> to_source{};               ///< warp: as in detail::warp
-  bool centered = true;                            ///< warp: as there
-  bool expanded = false;                ///< warp: the least x and y of the picture's corners come to lie at 0
+  std::array<double, 8> to_source{};               ///< warp: see detail::warp
+  bool centered = true;                            ///< warp: see detail::warp
+  bool expanded = false;                ///< warp: moves the least x and y of the image's corners to 0
   float min_size = 0, min_visible = 0;  ///< drop_boxes
 
   static geometry_step crop(const rect& part) noexcept;
@@ -51,18 +51,18 @@ struct geometry_step {
   static geometry_step pad(const border& around) noexcept;
   static geometry_step warp(const detail::warp& by, int mask_fill, bool expanded = false) noexcept;
 
-  /// What warp does to the pixels.
+  /// The warp of the pixels.
   detail::warp pixels() const noexcept;
-  /// What warp does to places in what has the size `before`.
+  /// The warp of places in an image of size `before`.
   projection places(frame before) const noexcept;
-  /// The size of what had `before`.
+  /// The size after this step, from the size `before`.
   frame after(frame before) const noexcept;
 };
 
-/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
+/// \throws wick::error when the border repeats parts of the image, which `what` can't follow
 void require_plain_border(padding_mode mode, const char* what);
 
-/// Up to two steps, one after the other.
+/// Up to two steps, in order.
 class geometry_steps {
  public:
   geometry_steps() noexcept = default;

@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of image/, which are compiled once.
+/// All implementations in image/, which are compiled once.
 #pragma once
 
 #include <wick/image/impl/arguments.ipp>

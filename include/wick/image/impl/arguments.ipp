@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
+/// Implements image/detail/arguments.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

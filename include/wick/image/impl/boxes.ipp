@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/boxes.hpp declares. Included in exactly one file of a program.
+/// Implements image/boxes.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ inline void check(const boxes& of) {
 
 inline float area(const std::array<float, 4>& box) noexcept { return (box[2] - box[0]) * (box[3] - box[1]); }
 
-/// Those that stay, with what belongs to them.
+/// Keeps only some boxes, with their labels, ids, and so on.
 template <class Keep>
 void keep(boxes& of, Keep stays) {
   std::size_t n = 0;
@@ -62,7 +62,7 @@ void keep(boxes& of, Keep stays) {
   if (!of.visible.empty()) of.visible.resize(n);
 }
 
-/// What reaches past the picture is cut off.
+/// Clips boxes to the image.
 inline void cut(boxes& of, frame size) {
   const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
   for (std::size_t i = 0; i < of.size(); ++i) {
@@ -75,7 +75,7 @@ inline void cut(boxes& of, frame size) {
   keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
 }
 
-/// Strictly inside, as torchvision has it.
+/// Strictly inside, as in torchvision.
 inline bool has_middle_of(const rect& part, const std::array<float, 4>& box) noexcept {
   const float x = 0.5f * (box[0] + box[2]), y = 0.5f * (box[1] + box[3]);
   return x > static_cast<float>(part.x) && x < static_cast<float>(part.x + part.width) &&
@@ -87,7 +87,7 @@ inline void shift(boxes& of, int x, int y) noexcept {
   for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
 }
 
-/// The box around where the corners come to lie.
+/// The bounding box of the mapped corners.
 inline std::array<float, 4> around(const projection& there, const std::array<float, 4>& box) noexcept {
   std::array<float, 4> out{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
   for (const float x : {box[0], box[2]}) {
@@ -113,7 +113,7 @@ void detail::follow(boxes& of, const geometry_step& step, frame in) {
       boxing::shift(of, -step.part.x, -step.part.y);
       return boxing::cut(of, step.after(in));
     case kind::resize: {
-      // Single precision, as torchvision counts.
+      // Single precision, as in torchvision.
       const auto x = static_cast<float>(static_cast<double>(step.size.width) / in.width),
                  y = static_cast<float>(static_cast<double>(step.size.height) / in.height);
       for (auto& box : of.xyxy) box = {box[0] * x, box[1] * y, box[2] * x, box[3] * y};

@@ -1,5 +1,5 @@
 /// \file
-/// The crop index of decode(), kept in a file from run to run. Included by impl/decode.ipp.
+/// The file that keeps the crop index of decode() from run to run. Included by impl/decode.ipp.
 #pragma once
 
 #include <cerrno>
@@ -23,7 +23,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Read when it is made, written when it goes. Nothing of the file is ever an error of the training.
+/// Reads the file when it's constructed, and writes it when it's destroyed. A problem with the file never
+/// stops the training.
 class crop_index_file {
  public:
   crop_index_file(const std::string& path, std::size_t budget)
@@ -39,7 +40,7 @@ class crop_index_file {
     try {
       lock_file lock;
       wait_for_turn(lock, path_ + ".lock");
-      // Another rank, which has seen other samples, may have written meanwhile.
+      // Another rank, which has seen other samples, may have written in the meantime.
       if (index_.dropped() == 0) (void)load();
       replace_file(path_, index_.saved(), "crop index");
     } catch (const std::exception& e) {
@@ -47,7 +48,7 @@ class crop_index_file {
     }
   }
 
-  /// The index, which lives as long as one has it.
+  /// The index; it lives as long as any owner.
   static std::shared_ptr<crop_index> make(const std::string& path, std::size_t budget) {
     if (path.empty()) return std::make_shared<crop_index>(budget);
     auto whole = std::make_shared<crop_index_file>(path, budget);
@@ -56,14 +57,14 @@ class crop_index_file {
   }
 
  private:
-  /// Ranks that end at the same time read the file and write it one after another. A rank doesn't wait if
-  /// there can't be a lock, or if another one keeps it for half a minute.
+  /// Ranks that end at the same time take turns to read and write the file. A rank goes ahead if the lock
+  /// can't be created, or if another rank holds it for half a minute.
   static void wait_for_turn(lock_file& lock, const std::string& path) {
     for (int tries = 3'000; tries > 0 && lock.try_take(path, 0666) == lock_file::busy; --tries)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
-  /// What is wrong with the file; empty also when there is none.
+  /// Describes what is wrong with the file; empty if it's fine or missing.
   std::string load() {
     const plain_file opened = open_plain(path_.c_str());
     if (opened.fault == ENOENT) return {};

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/decode.hpp declares. Included in exactly one file of a program.
+/// Implements image/decode.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/depth.hpp declares. Included in exactly one file of a program.
+/// Implements image/depth.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

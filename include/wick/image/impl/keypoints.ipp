@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/keypoints.hpp declares. Included in exactly one file of a program.
+/// Implements image/keypoints.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ void detail::follow(keypoints& of, const geometry_step& step, frame in) {
     throw error("keypoints: " + std::to_string(of.visible.size()) + " marks of " + std::to_string(of.size()) +
                 " points; give as many, or none");
   }
-  // x * across + right, y * down + below: in single precision, as torchvision counts.
+  // x * across + right, y * down + below, in single precision, as in torchvision.
   float across = 1, right = 0, down = 1, below = 0;
   switch (step.what) {
     case kind::crop:

@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what image/detail/planned_picture.hpp declares for taking a picture's pixels, copying them
-/// and putting others in their place. Included in exactly one file of a program.
+/// Implements the parts of image/detail/planned_picture.hpp that take, copy, and replace an image's pixels.
+/// Included in exactly one file of a program.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ image planned_picture::pixels() && {
   refuse_wide("pixels as wick::image");
   if (untouched()) return shared_ ? image(shared_->levels) : std::move(decoded_);
   image out = render();
-  encoded_ = {};  // not needed any more
+  encoded_ = {};  // no longer needed
   return out;
 }
 

@@ -1,6 +1,6 @@
 /// \file
-/// What image/detail/planned_picture.hpp declares of turning, shearing and tilting. Included in exactly one
-/// file of a program.
+/// Implements the warps of image/detail/planned_picture.hpp: rotation, shear, and perspective. Included in
+/// exactly one file of a program.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@ namespace wick::inline v0_1::detail {
 
 void planned_picture::warp_wide(const geometry_step& step) {
   carry_out();
-  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
+  // Treats each 16-bit number as two channels of an image: nearest moves them together.
   const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
   detail::warp by = step.pixels();
   std::memcpy(by.fill.data(), &fill, sizeof fill);

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/mask.hpp declares. Included in exactly one file of a program.
+/// Implements image/mask.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/image/mask.hpp>
@@ -22,7 +22,7 @@ inline image one_channel(image numbers) {
   return numbers;
 }
 
-/// \throws wick::error for a fill that the mask's numbers have no room for
+/// \throws wick::error for a fill that doesn't fit into the mask's numbers
 inline void require_fill(int fill, int highest) {
   if (fill >= 0 && fill <= highest) return;
   throw error("mask_fill " + std::to_string(fill) + ": the mask has numbers of " +
@@ -30,7 +30,7 @@ inline void require_fill(int fill, int highest) {
               "; give one of these, and have the loss ignore it (.ignore_index)");
 }
 
-/// Errors that only decoding shows are those of the stage that read the header.
+/// Attributes errors found during decoding to the stage that read the header.
 template <class F>
 decltype(auto) decoding(const char* stage, F&& f) {
   try {
@@ -42,7 +42,7 @@ decltype(auto) decoding(const char* stage, F&& f) {
   }
 }
 
-/// Numbers that are not blended do what a stage of geometry did to the image.
+/// Applies the image's geometry to numbers that must not be blended.
 inline void follow(lazy_image& numbers, const geometry_step& step, const char* decoder) {
   decoding(decoder, [&] {
     using kind = geometry_step::kind;

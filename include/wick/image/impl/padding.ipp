@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/detail/padding.hpp declares. Included in exactly one file of a program.
+/// Implements image/detail/padding.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what image/detail/steps.hpp and image/detail/parts.hpp declare. Included in exactly one file
-/// of a program.
+/// Implements image/detail/steps.hpp and image/detail/parts.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/detail/planned_picture.hpp declares. Included in exactly one file of a program.
+/// Implements image/detail/planned_picture.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdio>
@@ -153,7 +153,7 @@ void planned_picture::erase(const erased_numbers& what) {
 
 namespace {
 
-/// In a handler of std::bad_alloc.
+/// Call it in a handler of std::bad_alloc.
 [[noreturn]] void rethrow_as_decode(const picture_info& info) {
   try {
     throw;
@@ -169,7 +169,7 @@ namespace {
   }
 }
 
-/// What only decoding shows is still decode()'s.
+/// Attributes errors found during decoding to decode().
 template <class F>
 decltype(auto) as_decode(const picture_info& info, F&& f) {
   try {
@@ -252,10 +252,10 @@ decode_request planned_picture::request(const resample_scratch& scratch) const n
             scratch.rows.high() - scratch.rows.low()};
   double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
                           static_cast<double>(plan_.height) / plan_.source.height);
-  // Of a smaller picture nearest would take means.
+  // On a scaled-down image, nearest would pick averages.
   if (exact_ || scale > 1 || is_nearest(plan_.filter)) scale = 1;
   if (scale < 1) {
-    // The same filter over a smaller picture may reach one pixel of that further.
+    // The same filter may reach one pixel further in the scaled-down image.
     const rect& all = plan_.source;
     const int more = static_cast<int>(std::min(1 / scale, 65536.0)) + 1;
     const int right = std::min(part.x + part.width + more, all.x + all.width),
@@ -360,7 +360,7 @@ image planned_picture::render(level_map* rest) const {
   render_to(picture_target::interleaved(out.data(), width(), height(), channels_),
             out_channels_ == channels_ ? rest : nullptr);
   if (out_channels_ == channels_) return out;
-  image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
+  image changed(width(), height(), out_channels_);  // gray: copies the first channel to every color channel
   for (int y = 0; y < height(); ++y) {
     const std::uint8_t* in = out.row(y);
     std::uint8_t* to = changed.row(y);

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
+/// Implements image/polygons.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ inline void check(const polygons& of) {
   }
 }
 
-/// What lies on the side of the line where `axis` is at least (most: at most) `bound`.
+/// The part of the outline where `axis` is at least `bound` (with `most`: at most).
 inline outline half(const outline& of, std::size_t axis, float bound, bool most) {
   outline out;
   const auto inside = [&](const std::array<float, 2>& p) {
@@ -53,7 +53,7 @@ inline outline half(const outline& of, std::size_t axis, float bound, bool most)
   return out;
 }
 
-/// Twice the area, with a sign.
+/// Twice the area, signed.
 inline double area(const outline& of) noexcept {
   double sum = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
@@ -63,7 +63,7 @@ inline double area(const outline& of) noexcept {
   return sum;
 }
 
-/// Those that stay, with what belongs to them.
+/// Keeps only some outlines, with their labels, ids, and so on.
 template <class Keep>
 void keep(polygons& of, Keep stays) {
   std::size_t n = 0;
@@ -90,7 +90,7 @@ inline void cut(polygons& of, frame size) {
   });
 }
 
-/// As boxes around all outlines of one id are kept, or around each that has none.
+/// Decides as for boxes: one around all outlines of an id or, without ids, one around each outline.
 inline void keep_by_middle(polygons& of, const rect& part) {
   const auto whose = [&of](std::size_t i) {
     return of.ids.empty() ? static_cast<std::int64_t>(i) : of.ids[i];

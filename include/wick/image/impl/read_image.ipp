@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/read_image.hpp declares. Included in exactly one file of a program.
+/// Implements image/read_image.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string_view>
@@ -38,7 +38,7 @@ inline image decoded_now(bytes encoded, const decode_options& options) {
   return decode_stage(once)(std::move(encoded), nowhere).pixels();
 }
 
-/// An error of decoding, without the advice that is for samples of a pipeline.
+/// A decoding error without the advice meant for a pipeline's samples.
 inline std::string said_of_one(const error& e) { return without_leave_it_out(e.what()); }
 
 }  // namespace detail

@@ -16,14 +16,14 @@ inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
   return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
 }
 
-/// A number of so many bytes at `at`, the lowest first.
+/// Reads a number of `bytes` bytes at `at`, lowest byte first.
 inline std::uint64_t load_little_endian(std::string_view text, std::size_t at, std::size_t bytes) noexcept {
   std::uint64_t n = 0;
   for (std::size_t i = bytes; i-- > 0;) n = n << 8 | static_cast<unsigned char>(text[at + i]);
   return n;
 }
 
-/// Eight bytes, the lowest first.
+/// Appends eight bytes, lowest byte first.
 inline void append_little_endian(std::string& to, std::uint64_t value) {
   for (int i = 0; i < 8; ++i) to += static_cast<char>(value >> (8 * i) & 0xFF);
 }
@@ -42,7 +42,7 @@ void reverse_each(std::byte* data, std::size_t count) noexcept {
   }
 }
 
-/// In place, from the order of idx files to the machine's.
+/// In place, from the byte order of idx files to the machine's.
 inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
   if constexpr (std::endian::native == std::endian::little) {
     switch (element_size) {

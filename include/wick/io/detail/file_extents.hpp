@@ -1,6 +1,6 @@
 /// \file
-/// Where the samples of one file lie: an offset and a length each, in about two bytes a line of text, and
-/// four a record.
+/// The samples' locations in one file: an offset and a length each, in about two bytes per line of text, and
+/// four per record.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Extents in a file, one after the other. Of each the length is written down as a number of as many bytes
-/// as it needs (LEB128), and how far it follows the one before where that is not one byte, as a line
-/// break is. Where it lies is known of one in 32; at() walks from there.
+/// Extents in a file, in order. Each is encoded as its length (LEB128), and its distance from the previous
+/// extent unless that is one byte, like a line break. The offset of one extent in 32 is stored; at()
+/// walks from there.
 class file_extents {
  public:
   struct extent {
     std::uint64_t offset, length;
   };
 
-  /// None may begin before the last one's end.
+  /// An extent must not begin before the previous one's end.
   void add(extent next);
-  /// When all are added.
+  /// Call it once all are added.
   void shrink();
 
   std::uint64_t size() const noexcept { return size_; }
@@ -36,16 +36,16 @@ class file_extents {
     }
   }
 
-  /// What it is made of: 1 to 20 bytes an extent.
+  /// The encoded extents: 1 to 20 bytes each.
   std::span<const std::uint8_t> code() const noexcept { return {code_.data(), code_.size()}; }
-  /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
-  /// a file of `file_size` bytes.
+  /// Decodes extents. False, and nothing is changed, if `code` isn't the code of `size` extents within a file
+  /// of `file_size` bytes.
   bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);
 
  private:
   static constexpr std::uint64_t per_mark = 32;
   struct mark {
-    std::uint64_t end;  // of the extent before
+    std::uint64_t end;  // of the previous extent
     std::uint64_t at;   // in the code
   };
 

@@ -19,7 +19,7 @@ class read_failure : public error {
  public:
   using error::error;
 };
-/// One that may pass.
+/// A failure that may be temporary.
 class passing_read_failure : public read_failure, public passing_failure {
  public:
   using read_failure::read_failure;
@@ -30,21 +30,21 @@ bool may_pass(int code) noexcept;
 /// \throws read_failure
 [[noreturn]] void throw_io(const char* doing, int code);
 
-/// \throws wick::error when it could not be opened or is no regular file
+/// \throws wick::error if it couldn't be opened or isn't a regular file
 file_handle checked_file(plain_file opened);
-/// \throws wick::error, also for what is no regular file
+/// \throws wick::error, also if it isn't a regular file
 inline file_handle open_file(const char* path) { return checked_file(open_plain(path)); }
 
-/// \throws wick::error for what is no regular file
+/// \throws wick::error if it isn't a regular file
 std::uint64_t regular_size(const struct stat& about);
 
-/// \throws wick::error for what is no regular file
+/// \throws wick::error if it isn't a regular file
 std::uint64_t size_of_file(int fd);
 
 /// The same without opening it. Blocks.
 std::uint64_t size_of_file(const char* path);
 
-/// How many of `size` bytes were read; fewer only at the end of the file.
+/// Returns how many of `size` bytes were read; fewer only at the end of the file.
 std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t offset);
 
 }  // namespace wick::detail

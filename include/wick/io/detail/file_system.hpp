@@ -1,5 +1,5 @@
 /// \file
-/// Which kind of file system a file lies on: one of this machine's own, or one that others answer for.
+/// Tells local file systems from those that a server or a program answers for.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Whether a file system of this type is in the hands of this machine's kernel alone. Any other (NFS, SMB,
-/// 9P, Ceph, Lustre, FUSE with all that is behind it) asks a server or a program, which may take as long as
-/// it likes, also to open a file whose bytes are in the page cache. A type that is not known here counts as
-/// one of those. overlayfs is local, since a container's own files lie on it; where its lower layers are not
-/// (images that are pulled as they are read), opening a file may keep a worker for a moment.
+/// Whether this machine's kernel alone implements this type of file system. Any other (NFS, SMB, 9P, Ceph,
+/// Lustre, anything on FUSE) asks a server or a program, which may take arbitrarily long, even to open a file
+/// whose bytes are in the page cache. An unknown type counts as one of those. overlayfs is local, since it
+/// holds a container's own files; if its lower layers aren't (images pulled on demand), opening a file may
+/// block a worker briefly.
 constexpr bool is_local_type(std::uint64_t type) noexcept {
   constexpr std::uint64_t local[] = {
       0xEF53,      // ext2, ext3, ext4
@@ -46,7 +46,7 @@ constexpr bool is_local_type(std::uint64_t type) noexcept {
   return false;
 }
 
-/// Asks the file system itself, so it may block. False when it can't tell.
+/// Asks the file system itself, so it may block. False if it can't tell.
 bool is_local(int file) noexcept;
 
 }  // namespace wick::detail

@@ -1,5 +1,5 @@
 /// \file
-/// A file that may be packed by gzip, read from its beginning; a plain one comes as it is.
+/// Reads a file from start to end, and unpacks it if it is compressed with gzip.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +20,20 @@ namespace wick::inline v0_1::detail {
 
 class gzip_file {
  public:
-  /// By the first bytes of a file.
+  /// Judged by the first bytes of a file.
   static bool is_packed(std::string_view start) noexcept { return start.starts_with("\x1F\x8B"); }
 
-  /// \param who  for messages; `path` and `who` live longer
+  /// \param who  for messages; `path` and `who` must outlive this
   /// \throws wick::error
   gzip_file(const opened_file& opened, const std::string& path, const char* who) : path_(path), who_(who) {
-    file_handle second(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
+    file_handle second(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes the descriptor it gets
     if (second) gz_.reset(::gzdopen(second.get(), "rb"));
     if (gz_ == nullptr) throw source_error(path_, who_, "zlib can't open it: " + system_text(errno));
     static_cast<void>(second.release());
     ::gzbuffer(gz_.get(), 1 << 17);
   }
 
-  /// Reads up to `size` bytes, fewer only at the end. \throws wick::error for data that are damaged or cut
-  /// off
+  /// Reads up to `size` bytes, fewer only at the end. \throws wick::error for damaged or truncated data
   std::size_t fill(void* to, std::size_t size) {
     std::size_t done = 0;
     while (done < size) {

@@ -1,5 +1,5 @@
 /// \file
-/// Lets one of several processes of a machine make an index, while the others wait for it.
+/// Lets one of several processes on a machine make an index, while the others wait for it.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A file whose lock one process, or one thread that opened it by itself, holds at a time. It's removed with
-/// the lock, and gone with a process that is killed.
+/// A file whose lock is held by one process, or one thread that opened it itself, at a time. release()
+/// removes the file; a killed process's lock is released by the system.
 class lock_file {
  public:
   enum outcome : unsigned char { held, busy, impossible };
@@ -29,19 +29,19 @@ class lock_file {
   file_handle file_;  // with the lock
 };
 
-/// Held while a source looks through its files to make an index that is kept. Of several processes of a user
-/// one holds it. The others wait until it is done, for ten minutes at most, and then hold nothing: what is
-/// still missing by then each finds by itself, at the same time. So a process that can't write the index,
-/// or is killed, costs the others one wait.
+/// Held while a source scans its files to make an index that is kept. One of a user's processes holds it. The
+/// others wait until it is done, for ten minutes at most, and then hold nothing: each makes the missing
+/// entries by itself. So a process that can't write the index, or is killed, costs the others one wait.
 class index_lock {
  public:
   index_lock() = default;
   index_lock(const index_lock&) = delete;
   index_lock& operator=(const index_lock&) = delete;
 
-  /// Any thread of the source. The first call counts, and the others wait for it. Where no lock can be had,
-  /// as without a folder for it, it is as if none were needed. The index may be there afterwards: look again.
-  /// \param index  the path that the index is kept at
+  /// Any thread of the source. The first call counts, and the others wait for it. If no lock can be had, for
+  /// example because there is no folder for it, take() returns as if none were needed. The index may exist
+  /// afterwards: look again.
+  /// \param index  the path of the kept index
   /// \throws what check_interruption() throws
   void take(const std::string& index);
   void release() noexcept { lock_.release(); }

@@ -1,5 +1,5 @@
 /// \file
-/// Reads JSON: the headers of files, and the answers of servers.
+/// Reads JSON: the headers of files, and the responses of servers.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A text of JSON, read value by value from its front; the caller says what it expects next. Bray: "The
-/// JavaScript Object Notation (JSON) Data Interchange Format", RFC 8259, 2017. All members throw wick::error,
-/// which says what is wrong and no path.
+/// Parses JSON value by value from its start; the caller says what it expects next. Bray: "The JavaScript
+/// Object Notation (JSON) Data Interchange Format", RFC 8259, 2017. All members throw wick::error, with the
+/// fault but no path.
 class json_reader {
  public:
   explicit json_reader(std::string_view text) noexcept : left_(text) {}
@@ -21,7 +21,7 @@ class json_reader {
   std::string string();
   /// A whole number that isn't negative.
   std::uint64_t number();
-  /// Calls f for each value of an array, which must read it.
+  /// Calls f for each value of an array. f must read the value.
   template <class F>
   void array(F&& f) {
     expect('[');
@@ -30,7 +30,7 @@ class json_reader {
     while (accept(','));
     expect(']');
   }
-  /// Calls f(name) for each member of an object, which must read its value.
+  /// Calls f(name) for each member of an object. f must read the member's value.
   template <class F>
   void object(F&& f) {
     expect('{');
@@ -42,9 +42,9 @@ class json_reader {
     } while (accept(','));
     expect('}');
   }
-  /// Passes over a value of any kind.
+  /// Skips a value of any kind.
   void skip(unsigned depth = 0);
-  /// That nothing is left.
+  /// \throws wick::error if anything is left
   void end();
 
  private:

@@ -1,6 +1,6 @@
 /// \file
-/// A descriptor that a source keeps, and that may go bad while the file is still there: the server of a
-/// network file system restarts, or a disk fails for a moment.
+/// A descriptor that a source keeps, and that may go bad while the file still exists: a network file system's
+/// server restarts, or a disk fails for a moment.
 #pragma once
 
 #include <wick/ext/file_range.hpp>
@@ -8,13 +8,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Opens the file of a range again by its path, and puts it in the place of the source's descriptor, for all
-/// later reads, too. False when there's nothing to compare it with, or it can't be opened. \throws
-/// wick::error when it isn't the file that was indexed
+/// Opens the file of a range again by its path, and replaces the source's descriptor, for all later reads,
+/// too. False if the file isn't indexed, or can't be opened. \throws wick::error if it isn't the file that
+/// was indexed
 bool reopen_kept(const file_range& where);
 
-/// What `f()` returns. When the system can't read the descriptor that the source keeps, the file is opened
-/// again, once. \throws what f throws
+/// Returns `f()`. If the system can't read the source's descriptor, opens the file again, once. \throws what
+/// f throws
 template <class F>
 auto on_kept_file(const file_range& where, F f) {
   try {

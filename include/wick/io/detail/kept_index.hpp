@@ -1,5 +1,5 @@
 /// \file
-/// Where the samples of files lie, kept on disk, so that the next start need not read the files again.
+/// The samples' locations in files, kept on disk, so that the next start needn't read the files again.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@ namespace wick::inline v0_1::detail {
 
 /// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
 /// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last
-/// change, how many samples it has, the length of their code, the code; last a checksum of all before it.
+/// change, its number of samples, the length of their code, the code; at the end a checksum of everything
+/// before.
 class kept_index {
  public:
-  /// What is kept of a file. Its name is that below the folder that all share, so that the data may move.
+  /// A file's entry. Its name is relative to the folder that all files share, so the data may be moved.
   struct entry {
     std::string_view name;
     const file_stamp* stamp;
     const file_extents* extents;
   };
 
-  /// Nothing, when there is no such file, or it is damaged, of another version, or of another rule.
-  /// \throws wick::error when another kind of file lies there
+  /// Empty if there is no such file, or it is damaged, of another version, or for another rule.
+  /// \throws wick::error if the path is another kind of file
   kept_index(const std::string& path, std::uint64_t rule);
 
-  /// What it has of this file; false when that is not there, or the file has changed.
+  /// Gets the extents of this file; false if it isn't in the index or has changed.
   bool find(std::string_view name, const file_stamp& now, file_extents& out) const;
   std::size_t size() const noexcept { return files_.size(); }
 
-  /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
+  /// Replaces the old index by one of these files. \throws wick::error, and the old one is unchanged
   static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// What this process has found out about folders and devices, for workers that may not ask.
+/// This process's knowledge of folders and devices, for workers, which must not block to find out.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A map of 64 bits to 64 bits that only grows. Any thread, at any time. It neither locks nor moves an entry,
-/// so a forked child can use it. It never frees memory, so the last thread of a process can use it, too. An
-/// entry for which there is no room or memory is dropped.
+/// A map of 64 bits to 64 bits that only grows. Any thread may use it, at any time. It neither locks nor
+/// moves an entry, so a forked child can use it. It never frees memory, so the last thread of a process can
+/// use it, too. An entry for which there is no room or memory is dropped.
 class growing_map {
  public:
-  /// 0 when nothing was noted.
+  /// 0 if the key isn't in the map.
   std::uint64_t find(std::uint64_t key) const noexcept {
     for (std::size_t l = 0; l < levels; ++l) {
       const entry* const table = tables_[l].load(std::memory_order_acquire);
@@ -31,7 +31,7 @@ class growing_map {
     }
     return 0;
   }
-  /// `key` is not 0.
+  /// `key` must not be 0.
   void note(std::uint64_t key, std::uint64_t value) noexcept {
     for (std::size_t l = 0; l < levels; ++l) {
       entry* table = tables_[l].load(std::memory_order_acquire);
@@ -54,7 +54,7 @@ class growing_map {
     }
   }
 
-  /// Blocks of memory that it has taken.
+  /// The number of memory blocks allocated.
   std::size_t blocks() const noexcept {
     std::size_t n = 0;
     for (const auto& t : tables_) n += t.load(std::memory_order_relaxed) != nullptr;
@@ -74,9 +74,9 @@ class growing_map {
   std::atomic<entry*> tables_[levels] = {};
 };
 
-/// Which folders and devices are on a local file system, and which devices can't say what is in the page
-/// cache. Found out by the threads that may block, at the first file of a folder. A folder that isn't known,
-/// since it is new or there are too many, may be on a device that is.
+/// Which folders and devices are on a local file system, and which devices can't tell what is in the page
+/// cache. Found out by threads that may block, at the first file of a folder. A folder that isn't known,
+/// because it is new or there are too many, may be on a known device.
 class known_folders {
  public:
   static known_folders& all() noexcept {
@@ -94,7 +94,7 @@ class known_folders {
   enum kind : unsigned char { unknown, remote, local };
   struct place {
     kind what = unknown;
-    std::uint64_t device = 0;  ///< of a local one's files
+    std::uint64_t device = 0;  ///< the device of a local folder's files
   };
   place find(std::uint64_t folder) const noexcept {
     const std::uint64_t value = folders_.find(folder);
@@ -111,7 +111,7 @@ class known_folders {
   bool tells_what_is_cached(std::uint64_t device) const noexcept { return silent_.find(device + 1) == 0; }
   void note_silent(std::uint64_t device) noexcept { silent_.note(device + 1, 1); }
 
-  /// Blocks of memory, which stay until the process ends.
+  /// The number of memory blocks, which stay until the process ends.
   std::size_t blocks() const noexcept { return folders_.blocks() + devices_.blocks() + silent_.blocks(); }
 
  private:

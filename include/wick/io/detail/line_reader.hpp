@@ -1,5 +1,5 @@
 /// \file
-/// Reads the lines that wick writes itself, from their beginning to their end.
+/// Parses the lines that wick itself writes.
 #pragma once
 
 #include <charconv>
@@ -10,12 +10,12 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Takes a line apart from its beginning; at the first thing that is not as written nothing is good anymore.
+/// Parses a line from its start. Once anything differs from the expected text, good() stays false.
 class line_reader {
  public:
   explicit line_reader(std::string_view text) noexcept : text_(text) {}
   bool good() const noexcept { return good_; }
-  /// Good, and at its end.
+  /// Whether it is good, and at its end.
   bool whole() const noexcept { return good_ && text_.empty(); }
   void skip(std::string_view what) noexcept {
     good_ = good_ && text_.starts_with(what);

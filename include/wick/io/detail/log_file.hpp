@@ -1,5 +1,5 @@
 /// \file
-/// A log of a loader's: lines of JSON in a file, which must not stop a training.
+/// A loader's log: lines of JSON in a file. Its faults never stop the training.
 #pragma once
 
 #include <cerrno>
@@ -12,17 +12,17 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A file that grows line by line. Each is written at once and whole, so any number of ranks may have the
-/// same file. A reader finds whole lines, while the training runs and after a crash. The torn line of a full
-/// disk or a kill is removed; another program's last line without an end gets one.
+/// A file that grows line by line. Each line is written at once and whole, so any number of ranks may share
+/// the file. A reader finds whole lines, both during the training and after a crash. A line torn by a full
+/// disk or a kill is removed; another program's unfinished last line gets a line end.
 class log_file {
  public:
-  /// Appends to what is there. \param option  for messages: the one of loader_options that has the path
-  /// \param head  what each line begins with \throws wick::error when it can't be opened
+  /// Appends to an existing file. \param option  for messages: the option of loader_options that has the path
+  /// \param head  the beginning of each line \throws wick::error if it can't be opened
   log_file(std::string path, std::string_view option, std::string_view head);
 
-  /// Adds what `line()` gives, without its end. A line that can't be written does not stop the training:
-  /// trouble() says so from then on. \returns whether it was written
+  /// Adds the line that `line()` returns, without a line end. A line that can't be written doesn't stop the
+  /// training; trouble() reports it from then on. \returns whether it was written
   template <class Line>
   bool add(Line line) noexcept try {
     const int fault = file_.add(line());
@@ -33,7 +33,7 @@ class log_file {
     return false;
   }
 
-  /// What went wrong, empty when nothing did. \param rest  what to do about it
+  /// What went wrong; empty if nothing did. \param rest  what to do about it
   std::string trouble(std::string_view rest) const;
 
  private:

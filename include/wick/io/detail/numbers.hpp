@@ -8,18 +8,18 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Without blanks around it, and without a plus sign.
+/// Without surrounding blanks and a plus sign.
 std::string_view bare_number(std::string_view text) noexcept;
 
-/// A whole number, also written as a fraction or with an exponent: "3", "3.0", "1e3". Not "3.5".
+/// A whole number, even if written as a fraction or with an exponent: "3", "3.0", "1e3". Not "3.5".
 std::optional<std::int64_t> whole_number(std::string_view text) noexcept;
 
 enum class float_fault : unsigned char { none, no_number, too_large };
 
-/// The nearest float: 0 for what is too small.
+/// The nearest float; 0 if the number is too small.
 float_fault parse_float(std::string_view text, float& to) noexcept;
 
-/// Whether it stands for a value that isn't there, in pandas, R, or SQL: "", "NA", "null", …
+/// Whether it is a missing value in pandas, R, or SQL: "", "NA", "null", …
 bool is_missing(std::string_view text) noexcept;
 
 }  // namespace wick::detail

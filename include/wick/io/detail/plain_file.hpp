@@ -1,5 +1,5 @@
 /// \file
-/// Opening a path that should be a regular file: anything else is named, and never waited for.
+/// Opens a path that should be a regular file. Anything else is named, without waiting for it.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class file_handle {
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
   int release() noexcept { return std::exchange(fd_, -1); }
-  /// Whether all was written: some file systems say only here that it was not.
+  /// Whether everything was written: some file systems report a failed write only here.
   bool close() noexcept;
 
  private:
@@ -32,16 +32,16 @@ const char* other_than_file(::mode_t mode) noexcept;
 /// "is a FIFO (named pipe), not a file; …"
 std::string not_a_file(const char* what);
 
-/// What became of opening a path for reading.
+/// The result of opening a path for reading.
 struct plain_file {
   file_handle file;
-  struct ::stat about {};       ///< of the file that is open
-  const char* other = nullptr;  ///< what it is, when it is no regular file; then nothing is open
-  int fault = 0;                ///< errno, when it could not be opened
+  struct ::stat about {};       ///< of the open file
+  const char* other = nullptr;  ///< what the path is, if it isn't a regular file; then nothing is open
+  int fault = 0;                ///< errno, if it couldn't be opened
 };
 
-/// Opens a regular file for reading. open() of a FIFO would wait for a writer, and of a terminal or another
-/// device for that device: those are recognized without waiting.
+/// Opens a regular file for reading. open() would wait for a FIFO's writer, or for a terminal or another
+/// device; this recognizes them without waiting.
 plain_file open_plain(const char* path) noexcept;
 
 }  // namespace wick::detail

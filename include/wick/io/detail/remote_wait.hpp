@@ -1,5 +1,5 @@
 /// \file
-/// Waiting for several reads of object stores on the calling thread.
+/// Waits for several reads of object stores on the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Waits for reads that are under way. When one fails, or the wait is interrupted, it calls off the others.
+/// Waits for started reads. If one fails, or the wait is interrupted, it calls off the others.
 class remote_wait {
  public:
-  /// For so many reads at most, so that add() needs no memory.
+  /// For at most `reads` reads, so that add() needs no memory.
   explicit remote_wait(std::size_t reads) { reads_.reserve(reads); }
-  /// `begin` begins it, or throws.
+  /// `begin` begins the read, or throws.
   template <class Begin>
   void add(remote_read& read, Begin&& begin) {
     read.owner = this;
@@ -35,8 +35,8 @@ class remote_wait {
       done(read);
     }
   }
-  /// Until all are done. Gives the one that failed first, or null. \throws what check_interruption() throws,
-  /// and wick::cancelled when `stop` is requested
+  /// Waits until all are done. Returns the one that failed first, or null. \throws what check_interruption()
+  /// throws, and wick::cancelled when `stop` is requested
   remote_read* wait(const stop_token& stop = {});
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// Replaces a file as a whole: a reader finds the old file or the new one, whatever stops the writer.
+/// Replaces a file as a whole: a reader finds the old file or the new one, even if the writer is killed.
 #pragma once
 
 #include <cstddef>
@@ -19,32 +19,32 @@ namespace wick::inline v0_1::detail {
 [[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
                                    const char* kind = "state");
 
-/// The file that becomes the new one: a neighbor of the old one, under a unique name until it takes the old
-/// one's. If it never does, the end of its scope removes it.
+/// The new file: next to the old one, under a unique name until it takes the old one's. If it never does, the
+/// destructor removes it.
 ///
-/// As long as its writer lives, the file is locked. A file whose lock is free was left behind by a killed
-/// process, and the next writer in the folder removes it. Where a lock may be known to one machine only (NFS
-/// and its like), the file must be an hour old as well, and a day where there are no locks.
+/// The file is locked as long as its writer runs. A file whose lock is free was left by a killed process, and
+/// the next writer in the folder removes it. If other machines may not see the lock (NFS and the like), the
+/// file must also be an hour old, or a day if there are no locks.
 class neighbor_file {
  public:
-  /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
+  /// Creates it in the open folder `folder`. `mode` is passed to open(), so the umask applies.
   neighbor_file(int folder, ::mode_t mode) noexcept;
   neighbor_file(const neighbor_file&) = delete;
   neighbor_file& operator=(const neighbor_file&) = delete;
   ~neighbor_file() { discard(); }
 
   int get() const noexcept { return file_.get(); }
-  /// errno, when it could not be made.
+  /// errno if it couldn't be created.
   int fault() const noexcept { return fault_; }
 
-  /// False: errno says why.
+  /// On false, errno says why.
   bool write(std::span<const std::byte> bytes) noexcept;
-  /// Brings it to the disk. Some file systems say only at its end that not all was written: close a second
-  /// descriptor, since the lock lies on this one.
+  /// Flushes it to the disk. Some file systems report a failed write only at close(), so this closes a second
+  /// descriptor; the first one holds the lock.
   bool sync() noexcept;
   bool rename_to(const char* name) noexcept;
 
-  /// Removes what killed writers left behind in `folder`.
+  /// Removes the files that killed writers left in `folder`.
   static void tidy_up(int folder) noexcept;
 
  private:
@@ -62,13 +62,13 @@ class neighbor_file {
   char name_[prefix.size() + digits + 1] = {};
 };
 
-/// Writes the file that takes the place of the one at `path`, piece by piece; without commit() that one
-/// stays. `kind` is its name in errors. A link there is replaced, not what it leads to.
+/// Writes a file piece by piece, which commit() puts in place of the one at `path`; without commit(), that
+/// one stays. `kind` is its name in errors. If `path` is a link, the link is replaced, not its target.
 class file_replacement {
  public:
-  /// \throws wick::error when it can't be begun
+  /// \throws wick::error if it can't be created
   file_replacement(const std::string& path, const char* kind);
-  /// \throws wick::error, and the old file is as it was
+  /// \throws wick::error, and the old file is unchanged
   void write(std::span<const std::byte> bytes);
   void commit();
 
@@ -81,8 +81,8 @@ class file_replacement {
   std::optional<neighbor_file> next_;
 };
 
-/// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
-/// what it leads to. \throws wick::error when a step fails, and the old file is as it was
+/// Replaces the file at `path` by these bytes; `kind` is its name in errors. If `path` is a link, the link is
+/// replaced, not its target. \throws wick::error if a step fails; the old file is then unchanged
 void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind);
 
 }  // namespace wick::detail

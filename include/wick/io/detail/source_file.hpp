@@ -1,5 +1,5 @@
 /// \file
-/// What sources share: the form of their messages, and opening a file that must stay as it is.
+/// Shared by sources: the form of their messages, and opening a file that must not change.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace wick::inline v0_1::detail {
 /// "No such file or directory".
 inline std::string system_text(int code) { return std::generic_category().message(code); }
 
-/// "PATH: WHO: WHAT", as every message of a source begins.
+/// "PATH: WHO: WHAT", the beginning of every message of a source.
 error source_error(std::string_view path, std::string_view who, const std::string& what);
 
 struct opened_file {
@@ -22,10 +22,10 @@ struct opened_file {
   file_stamp stamp;
 };
 
-/// \throws wick::error naming the path, also for what is no regular file
+/// \throws wick::error that names the path, also if it isn't a regular file
 opened_file open_regular(const std::string& path, std::string_view who);
 
-/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
+/// Called when a source has read all that it needs. \throws wick::error if the file has changed meanwhile
 void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
 
 }  // namespace wick::detail

@@ -1,5 +1,5 @@
 /// \file
-/// Members of a ZIP archive, as numpy.savez() writes it.
+/// Members of a ZIP archive, as written by numpy.savez().
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace wick::inline v0_1::detail {
 /// PKWARE: "APPNOTE.TXT, .ZIP File Format Specification", 6.3. Stored and deflated members, with ZIP64.
 class zip_archive {
  public:
-  /// \throws wick::error when it is no whole archive
+  /// \throws wick::error if it isn't a complete archive
   explicit zip_archive(const std::string& path);
-  /// A member, unpacked and checked. \throws wick::error when there is none, or it is damaged
+  /// A member, unpacked and checked. \throws wick::error if there is none, or it is damaged
   std::string read(const std::string& name) const;
 
  private:

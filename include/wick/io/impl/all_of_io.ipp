@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of io/, which are compiled once.
+/// Includes the implementation of io/, which is compiled once.
 #pragma once
 
 #include <wick/io/impl/cached_read.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/cached_read.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/cached_read.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>
@@ -27,8 +27,8 @@ namespace wick::inline v0_1::detail {
 #ifdef WICK_DETAIL_CACHED_READS
 namespace cached {
 
-/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
-/// other failure is that of one file, or of one moment.
+/// Whether this error means that the kernel or a sandbox lacks the call. Any other error concerns one file,
+/// or is temporary.
 constexpr bool is_call_missing(int fault) noexcept {
   return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
 }
@@ -40,7 +40,7 @@ inline int open(const char* path, std::uint64_t flags) noexcept {
   return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
 }
 
-/// Tried once, with a path that there is no other reason to refuse.
+/// Tried once, with a path that can't fail for any other reason.
 inline bool can_open() noexcept {
   static const bool can = [] {
     const file_handle root(open("/", O_PATH));
@@ -49,14 +49,15 @@ inline bool can_open() noexcept {
   return can;
 }
 
-/// How long what reaches to the end of a file of `size` bytes is. False: it would begin past the end.
+/// Gets the length from the range's offset to the end of a file of `size` bytes. False if it begins past the
+/// end.
 inline bool measure_to_end(const file_range& where, std::uint64_t size, std::uint64_t& length) noexcept {
   length = size - where.offset;
   return where.offset <= size;
 }
 
-/// The device of a file that is known by its path alone, without a question to its file system; then the file
-/// itself, where that device is local. -1: an I/O thread has to look.
+/// Gets the device of a file by its path, without asking its file system, and opens the file if that device
+/// is local. -1: an I/O thread must open it.
 inline int open_on_local_device(const char* path, std::uint64_t flags, std::uint64_t& device) noexcept {
 #ifdef STATX_TYPE
   const file_handle place(open(path, O_PATH | O_NOFOLLOW));
@@ -90,7 +91,7 @@ void note_place(const char* path, int file) noexcept {
   if (there.what == known_folders::remote || ::fstat(file, &about) != 0) return;
   const auto device = static_cast<std::uint64_t>(about.st_dev);
   if (there.what == known_folders::local && there.device == device) return;
-  // The target of a link says nothing of the folder that has the link.
+  // A link's target says nothing about the folder that contains the link.
   struct ::stat name {};
   if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
   if (is_local(file))

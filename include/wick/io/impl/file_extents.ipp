@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/file_extents.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/file_extents.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <optional>
@@ -40,7 +40,7 @@ bool file_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size
     return std::nullopt;
   };
   file_extents out;
-  if (size > code.size()) return false;  // each takes a byte
+  if (size > code.size()) return false;  // each takes at least a byte
   for (; out.size_ < size; ++out.size_) {
     if (out.size_ % per_mark == 0) {
       out.marks_.push_back({out.end_, static_cast<std::uint64_t>(p - code.data())});

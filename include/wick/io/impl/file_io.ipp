@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/file_io.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/file_io.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

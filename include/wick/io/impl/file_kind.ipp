@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/file_kind.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/file_kind.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::uint64_t little_endian_at(std::string_view start, std::size_t at, std::size
   return start.size() < at + bytes ? 0 : load_little_endian(start, at, bytes);
 }
 
-/// Whether zlib unpacks these bytes, the first of a file. \param bits  as inflateInit2() takes them
+/// Whether zlib unpacks these first bytes of a file. \param bits  as for inflateInit2()
 bool inflates(std::string_view start, int bits) noexcept {
   std::array<unsigned char, 4096> out{};
   ::z_stream z{};
@@ -41,12 +41,12 @@ bool inflates(std::string_view start, int bits) noexcept {
   return code == Z_STREAM_END || ((code == Z_OK || code == Z_BUF_ERROR) && any && start.size() >= enough);
 }
 
-// RFC 1952: no reserved flag.
+// RFC 1952: no reserved flag is set.
 bool is_gzip(std::string_view s) noexcept { return (byte_at(s, 3) & 0xE0) == 0 && inflates(s, 15 + 16); }
 bool is_zlib(std::string_view s) noexcept {
   return (byte_at(s, 1) & 0x20) == 0 && (byte_at(s, 0) * 256 + byte_at(s, 1)) % 31 == 0 && inflates(s, 15);
 }
-/// RFC 8878: a frame's header has no reserved bit, and its first block no reserved type.
+/// RFC 8878: a frame's header has no reserved bit set, and its first block's type isn't reserved.
 bool is_zstd(std::string_view s) noexcept {
   const unsigned flags = byte_at(s, 4);
   if ((flags & 8) != 0) return false;
@@ -56,7 +56,7 @@ bool is_zstd(std::string_view s) noexcept {
   const std::uint64_t header = little_endian_at(s, block, 3);
   return s.size() >= block + 3 && (header >> 1 & 3) != 3 && header >> 3 <= std::uint64_t{1} << 17;
 }
-/// What pzstd and seekable writers put in front of a frame of zstd or LZ4.
+/// The frame that pzstd and seekable writers put before a frame of zstd or LZ4.
 bool is_skippable(std::string_view s) noexcept {
   const std::uint64_t size = little_endian_at(s, 4, 4);
   return size < s.size() && s.substr(8).size() >= size + 4 &&
@@ -70,7 +70,7 @@ bool is_lz4(std::string_view s) noexcept {
   return byte_at(s, 4) >> 6 == 1 && (byte_at(s, 4) & 2) == 0 && (byte_at(s, 5) & 0x8F) == 0 &&
          byte_at(s, 5) >> 4 >= 4;
 }
-bool is_lz4_legacy(std::string_view s) noexcept {  // blocks of 8 MiB before packing
+bool is_lz4_legacy(std::string_view s) noexcept {  // blocks hold 8 MiB before compression
   const std::uint64_t block = little_endian_at(s, 4, 4);
   return block != 0 && block <= std::uint64_t{9} << 20;
 }
@@ -80,7 +80,7 @@ bool is_lzma(std::string_view s) noexcept {
   return s.size() >= 13 && byte_at(s, 1) == 0 && byte_at(s, 2) == 0 && byte_at(s, 13) == 0 &&
          (length == ~std::uint64_t{0} || (length != 0 && length >> 40 == 0 && byte_at(s, 4) < 16));
 }
-bool is_compress(std::string_view s) noexcept {  // its 16 bits are always said, and text begins with ASCII
+bool is_compress(std::string_view s) noexcept {  // it always declares its 16 bits, and text begins with ASCII
   return (byte_at(s, 2) == 0x90 || byte_at(s, 2) == 0x8C) && byte_at(s, 3) >= 9 && byte_at(s, 3) < 0x7F &&
          (byte_at(s, 4) & 1) == 0;
 }
@@ -99,7 +99,7 @@ bool zip_of_torch(std::string_view s) noexcept {
 bool is_empty_zip(std::string_view s) noexcept { return s.size() == 22 || byte_at(s, 4) == 0; }
 
 bool is_numpy(std::string_view s) noexcept { return byte_at(s, 6) >= 1 && byte_at(s, 6) <= 3; }
-/// Protocol 4 and 5 have frames; older ones begin with a list, a dict, or NumPy's module.
+/// Protocols 4 and 5 have frames; older ones begin with a list, a dict, or NumPy's module.
 bool is_pickle(std::string_view s) noexcept {
   if (byte_at(s, 1) >= 4)
     return byte_at(s, 1) <= 5 && byte_at(s, 2) == 0x95 && little_endian_at(s, 8, 3) == 0;
@@ -145,9 +145,9 @@ struct signature {
   std::string_view magic;
   std::string_view what, remedy;
   file_kind::family is = file_kind::family::other;
-  bool (*sure)(std::string_view) noexcept = nullptr;  // null: the magic is enough
+  bool (*sure)(std::string_view) noexcept = nullptr;  // null if the magic is enough
   std::size_t at = 0;
-  bool always = false;  // `sure` tells two kinds apart, and is asked for a likely one, too
+  bool always = false;  // `sure` tells two kinds apart, and is also called for a likely one
 };
 
 constexpr std::string_view by_images = "read it as an image: files(…) | read() | decode()",
@@ -156,7 +156,7 @@ constexpr std::string_view by_images = "read it as an image: files(…) | read()
 using namespace std::string_view_literals;
 using enum file_kind::family;
 
-// The first that fits is taken: those that say more come first.
+// The first match wins: more specific ones come first.
 constexpr signature signatures[] = {
     {"\x1F\x8B"sv, "compressed with gzip", "unpack it (gunzip FILE)", compressed, is_gzip},
     {"\x28\xB5\x2F\xFD"sv, "compressed with zstd", "unpack it (unzstd FILE)", compressed, is_zstd},
@@ -251,7 +251,7 @@ constexpr std::array<bool, 256> first_bytes = [] {
   return out;
 }();
 
-/// Pages may begin with blanks and a byte order mark, and in any case.
+/// Pages may begin with a byte order mark and blanks; case doesn't matter.
 file_kind kind_of_text(std::string_view start) noexcept {
   if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);
   const std::size_t first = start.find_first_not_of(" \t\r\n");
@@ -288,7 +288,7 @@ file_kind kind_of_file(std::string_view start, certainty how) noexcept {
     }
     return out;
   }
-  // Two bytes are no signature: only what unpacks is zlib's.
+  // Two bytes aren't a signature: it must also unpack.
   if ((byte_at(start, 0) & 0x8F) == 8 && byte_at(start, 0) <= 0x78 && is_zlib(start))
     return {compressed, "compressed with zlib", "unpack it (zlib.decompress() in Python)"};
   return kind_of_text(start);

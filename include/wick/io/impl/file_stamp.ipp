@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what ext/file_stamp.hpp declares. Included in exactly one file of a program.
+/// Implements ext/file_stamp.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>
@@ -74,7 +74,7 @@ file_watch file_watch::begin(int file, const file_stamp* indexed) {
 
 void file_watch::end(int file, const file_stamp* indexed) {
   const file_watch after = begin(file, indexed);
-  before.linked = false;  // an open file may be read, though it has lost its name
+  before.linked = false;  // an open file may be read even if its name is gone
   require_same(before, after.before, "opened",
                "let its writer end before it is read, or write under another name and rename it");
 }

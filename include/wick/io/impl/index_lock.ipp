@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/index_lock.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/index_lock.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ void index_lock::wait_for(const std::string& index) {
   using namespace std::chrono_literals;
   std::error_code fault;
   const std::filesystem::path whole = std::filesystem::absolute(index, fault);
-  // With the machine's name, since the cache folder may be on a server, and the index not.
+  // Includes the machine's name, since the cache folder may be on a server, and the index not.
   std::array<char, 256> machine{};
   static_cast<void>(::gethostname(machine.data(), machine.size() - 1));
   const std::string path =
@@ -61,7 +61,7 @@ lock_file::outcome lock_file::try_take(const std::string& path, unsigned mode) n
   if (!file) return impossible;
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     return errno == EWOULDBLOCK || errno == EINTR ? busy : impossible;
-  // The one before may have removed the file between the two.
+  // The previous holder may have removed the file between open() and flock().
   struct ::stat mine {
   }, named{};
   if (::fstat(file.get(), &mine) != 0 || ::stat(path.c_str(), &named) != 0 || mine.st_ino != named.st_ino ||

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/json_reader.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/json_reader.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <charconv>

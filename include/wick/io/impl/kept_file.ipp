@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/kept_file.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/kept_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>
@@ -15,7 +15,7 @@ namespace wick::inline v0_1::detail {
 bool reopen_kept(const file_range& where) {
   if (where.indexed == nullptr || where.remote != nullptr) return false;
   plain_file again = open_plain(where.path);
-  if (again.fault == ESTALE) again = open_plain(where.path);  // what the client knew of the folder was old
+  if (again.fault == ESTALE) again = open_plain(where.path);  // the client's cached folder was stale
   if (!again.file) return false;
   require_same(
       *where.indexed, file_stamp::of(again.about), "indexed",

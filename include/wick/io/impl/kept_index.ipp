@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/kept_index.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/kept_index.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/large_pages.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/large_pages.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/line_file.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/line_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@ int line_file::sync() noexcept {
 
 line_file::lock::lock(line_file& of) noexcept : of_(of) {
   if (!of.regular_) return;
-  // Others hold it for the time of a write.
+  // Others hold the lock only while they write.
   for (int tries = 0; tries < (of.patient_ ? 300 : 1); ++tries) {
     if (tries > 100) {
       const ::timespec pause{0, 100'000};

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/log_file.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/log_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/numbers.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/numbers.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::errc parse_all(std::string_view text, T& to) noexcept {
   return text.empty() || stop != end ? std::errc::invalid_argument : fault;
 }
 
-/// Of a number that a double can't hold: whether it is near zero.
+/// Whether a number outside a double's range is near zero.
 bool is_small(std::string_view text) noexcept {
   const std::size_t exponent = text.find_first_of("eE");
   if (exponent != std::string_view::npos) return text.substr(exponent + 1).starts_with('-');
@@ -41,7 +41,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) noexcept {
   text = bare_number(text);
   std::int64_t whole = 0;
   if (parse_all(text, whole) == std::errc()) return whole;
-  constexpr double exact = 9007199254740992;  // 2^53: beyond it a double is rounded
+  constexpr double exact = 9007199254740992;  // 2^53: beyond it, a double is rounded
   double number = 0;
   if (parse_all(text, number) != std::errc() || !(number >= -exact && number <= exact)) return std::nullopt;
   whole = static_cast<std::int64_t>(number);

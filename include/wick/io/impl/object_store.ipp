@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/object_store.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/object_store.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,9 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// Of an object whose length is not known, so much is asked for at first: most pictures are whole with it.
+/// The first request for an object of unknown length: most pictures fit in it.
 constexpr std::size_t first_look = std::size_t{128} << 10;
-/// Bytes between two pieces that are read and dropped: cheaper than a request.
+/// A gap between two pieces that is read and dropped, since that is cheaper than a request.
 constexpr std::uint64_t widest_gap = std::uint64_t{64} << 10;
 
 void rethrow_first(std::span<const remote_read> reads) {
@@ -37,7 +37,7 @@ void rethrow_first(std::span<const remote_read> reads) {
 
 }  // namespace
 
-/// Awaits that all reads are done. They are called off where the loader stops.
+/// Awaits all reads. Calls them off if the loader stops.
 class remote_awaiter : job {
  public:
   remote_awaiter(std::span<remote_read> reads, executor& on, stop_token stop) noexcept
@@ -61,7 +61,7 @@ class remote_awaiter : job {
         r.object->store->begin(r);
       } catch (...) {
         r.failed = std::current_exception();
-        left_.fetch_sub(1, std::memory_order_relaxed);  // this function's own one stays
+        left_.fetch_sub(1, std::memory_order_relaxed);  // await_suspend's own count remains
       }
     }
     if (stop_.stop_possible()) calling_off_.emplace(stop_, on_stop{this});
@@ -85,7 +85,7 @@ class remote_awaiter : job {
   std::span<remote_read> reads_;
   executor& on_;
   stop_token stop_;
-  std::atomic<std::size_t> left_{1};  // reads, and await_suspend
+  std::atomic<std::size_t> left_{1};  // reads, plus one for await_suspend
   std::coroutine_handle<> handle_;
   noted_wait wait_;
   std::optional<stop_callback<on_stop>> calling_off_;
@@ -95,7 +95,7 @@ namespace {
 
 bool is_whole(const file_range& where) noexcept { return where.length == file_range::whole; }
 
-/// Of the parts that reach to the end of their object and whose length is not known, the first bytes.
+/// Reads of the first bytes of parts that reach to the end of an object of unknown length.
 std::vector<remote_read> first_looks(std::span<range_part> parts, std::uint64_t max_bytes) {
   std::vector<remote_read> out;
   for (range_part& p : parts) {
@@ -112,7 +112,7 @@ std::vector<remote_read> first_looks(std::span<range_part> parts, std::uint64_t 
   return out;
 }
 
-/// How long the parts are, once their objects' sizes are known. \throws wick::error
+/// Sets the parts' lengths, once their objects' sizes are known. Returns their sum. \throws wick::error
 std::uint64_t set_lengths(std::span<range_part> parts) {
   std::uint64_t sum = 0;
   for (range_part& p : parts) {
@@ -130,7 +130,7 @@ std::uint64_t set_lengths(std::span<range_part> parts) {
   return sum;
 }
 
-/// What is missing of the parts, whose lengths are set.
+/// Reads of the missing bytes of the parts, whose lengths are set.
 std::vector<remote_read> reads_of(std::span<range_part> parts) {
   std::vector<range_part*> in_order;
   for (range_part& p : parts) in_order.push_back(&p);
@@ -215,7 +215,7 @@ std::string_view without_query(std::string_view url) noexcept {
 
 namespace {
 
-/// Whether a parameter belongs to a signature of Amazon's, Google's, Alibaba's, a CDN's or Azure's.
+/// Whether a parameter belongs to a signature of Amazon, Google, Alibaba, a CDN, or Azure.
 bool is_of_signature(std::string_view parameter, bool of_azure) noexcept {
   using namespace std::string_view_literals;
   static constexpr std::array signatures{
@@ -223,7 +223,7 @@ bool is_of_signature(std::string_view parameter, bool of_azure) noexcept {
       "ossaccesskeyid"sv, "policy"sv,         "signature"sv, "token"sv,          "x-signature"sv};
   static constexpr std::array azure{"sig"sv,   "se"sv,  "sip"sv, "ske"sv, "skoid"sv, "sks"sv, "skt"sv,
                                     "sktid"sv, "skv"sv, "sp"sv,  "spr"sv, "sr"sv,    "st"sv,  "sv"sv};
-  std::array<char, 16> lower{};  // all of a name above, or enough to know that it is none
+  std::array<char, 16> lower{};  // long enough for all names above
   const std::size_t n = std::min(parameter.find('='), std::min(parameter.size(), lower.size()));
   std::transform(parameter.begin(), parameter.begin() + static_cast<std::ptrdiff_t>(n), lower.begin(),
                  [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
@@ -295,7 +295,7 @@ void read_remote_now(std::span<range_part> parts, std::uint64_t max_bytes, const
 
 void remote_wait::done(remote_read& read) noexcept {
   auto* const self = static_cast<remote_wait*>(read.owner);
-  const std::lock_guard lock(self->mutex_);  // also while it wakes: what waits may be gone right after
+  const std::lock_guard lock(self->mutex_);  // also while notifying: the waiter may be gone right after
   if (read.failed && self->failed_ == nullptr) self->failed_ = &read;
   if (--self->left_ == 0 || self->failed_ != nullptr) self->wake_.notify_one();
 }

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/plain_file.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/plain_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>
@@ -57,7 +57,7 @@ plain_file open_plain(const char* path) noexcept {
   const bool looked = out.file ? ::fstat(out.file.get(), &out.about) == 0 : ::stat(path, &out.about) == 0;
   if (looked) out.other = other_than_file(out.about.st_mode);
   if (out.file && !looked) out.fault = errno;
-  // A file server may hold a lease on a file, which it gives up when it is asked: that is worth waiting for.
+  // A file server may hold a lease on a file, which it gives up on request: that is worth waiting for.
   if (out.fault == EAGAIN && looked && out.other == nullptr) {
     open(0);
     if (out.file && ::fstat(out.file.get(), &out.about) != 0) out.fault = errno;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/read.hpp declares. Included in exactly one file of a program.
+/// Implements io/read.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -122,9 +122,9 @@ void require_wanted(const context& c) {
   if (c.stop().stop_requested()) throw error("read: cancelled");
 }
 
-/// The slow way: an I/O thread looks how long the files are, and reads them at once where the memory bound
-/// has room. Else the sample waits for room, with no file open, and goes there again. `reserved` bytes it has
-/// already.
+/// The slow way: an I/O thread finds out the files' sizes, and reads them at once if the memory bound has
+/// room. Otherwise the sample waits for room, with no file open, and then returns to an I/O thread.
+/// `reserved` bytes are reserved already.
 task<void> read_waiting(std::span<range_part> parts, context* c, std::uint64_t reserved,
                         read_options options) {
   std::uint64_t total = 0;
@@ -151,7 +151,7 @@ task<void> read_waiting(std::span<range_part> parts, context* c, std::uint64_t r
 
 bool range_reads::begin(std::span<range_part> parts) {
   if (context_->on() != nullptr) return try_cached(parts);
-  // No loader: a plain call.
+  // Without a loader: a plain call.
   if (std::any_of(parts.begin(), parts.end(),
                   [](const range_part& p) { return p.where.remote != nullptr; })) {
     read_remote_now(parts, options_.max_bytes);
@@ -175,7 +175,8 @@ bool range_reads::try_cached(std::span<range_part> parts) {
   std::uint64_t total = 0;
   for (range_part& p : parts) {
     remote_ = remote_ || p.where.remote != nullptr;
-    // Of several only what is open already: one descriptor at a time is enough for a sample.
+    // Of several parts, only those whose file is open already: a sample needs at most one descriptor at a
+    // time.
     ready =
         ready && !remote_ && (p.where.file >= 0 || parts.size() == 1) && reader.measure(p.where, p.length);
     total = p.length > ~total ? ~std::uint64_t{0} : total + p.length;
@@ -191,7 +192,7 @@ bool range_reads::try_cached(std::span<range_part> parts) {
     if (!all) break;
   }
   if (all && reader.unchanged()) return true;
-  for (range_part& p : parts) p.content = {};  // the I/O threads make room of their own
+  for (range_part& p : parts) p.content = {};  // the I/O threads allocate their own
   return false;
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/record.hpp declares. Included in exactly one file of a program.
+/// Implements io/record.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/replace_file.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/replace_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ neighbor_file::neighbor_file(int folder, ::mode_t mode) noexcept : folder_(folde
     fault_ = file_ ? 0 : errno;
     if (fault_ == EEXIST) continue;
     if (fault_ != 0) return;
-    // tidy_up() of another process may have locked it first.
+    // Another process's tidy_up() may have locked it first.
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       discard();
       continue;
@@ -76,7 +76,7 @@ bool neighbor_file::rename_to(const char* name) noexcept {
 void neighbor_file::tidy_up(int folder) noexcept {
   struct ::stat status {};
   if (::fstat(folder, &status) != 0) return;
-  // A folder of very many files is looked through once.
+  // A very large folder is searched once.
   constexpr std::uint64_t many = 10'000;
   static constinit std::atomic<std::uint64_t> last_large{0};
   const std::uint64_t self = (std::uint64_t{status.st_dev} * 0x9E3779B97F4A7C15u) ^ status.st_ino;
@@ -114,8 +114,8 @@ void neighbor_file::remove_if_left(int folder, const char* name, bool local) noe
 }
 
 void neighbor_file::choose_name() noexcept {
-  // Threads, processes and containers that share nothing but the folder must not agree: neither a counter
-  // nor the process id would do. Where there is no randomness, O_EXCL finds another.
+  // Threads, processes, and containers that share only the folder must choose different names, so neither a
+  // counter nor the process id would do. Without randomness, O_EXCL finds a free name.
   std::uint64_t number = 0;
   if (::getentropy(&number, sizeof(number)) != 0) {
     static constinit std::atomic<std::uint64_t> next{0};
@@ -137,7 +137,7 @@ file_replacement::file_replacement(const std::string& path, const char* kind) : 
   const std::filesystem::path parent =
       given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
   name_ = given.filename().native();
-  // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
+  // Everything uses the open folder: it may be renamed meanwhile, and the name may be of the maximum length.
   folder_ = file_handle(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_) failed("can't be created, its folder can't be opened", errno);
   if (name_.empty() || name_ == "." || name_ == "..") {
@@ -155,8 +155,8 @@ file_replacement::file_replacement(const std::string& path, const char* kind) : 
   neighbor_file::tidy_up(folder_.get());
   next_.emplace(folder_.get(), keeps_mode ? old.st_mode & 0666 : 0666);
   if (next_->fault() != 0) failed("can't be created", next_->fault());
-  // Not every file system has modes: then it stays as open() made it, which is never for more than the old
-  // one was.
+  // Not every file system has modes. Without them, the file keeps the mode from open(), which never grants
+  // more than the old one.
   if (keeps_mode) static_cast<void>(::fchmod(next_->get(), old.st_mode & 0777) == 0);
 }
 
@@ -172,7 +172,7 @@ void file_replacement::write(std::span<const std::byte> bytes) {
 void file_replacement::commit() {
   if (!next_->sync()) failed("can't be brought to the disk", errno);
   if (!next_->rename_to(name_.c_str())) failed("can't take its name", errno);
-  // The name lies in the folder: it is on the disk when the folder is.
+  // The name is in the folder, so it is on the disk once the folder is.
   if (::fsync(folder_.get()) != 0 && errno != EINVAL) {
     state_file_error("was written, but its folder can't be brought to the disk", path_, errno,
                      "after a power failure the old one may be back", kind_);

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/source_file.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/source_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/io/detail/file_io.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/user_cache.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/user_cache.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cinttypes>
@@ -17,14 +17,14 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// The variable's value where it is an absolute path, else empty.
+/// The variable's value if it is an absolute path, else empty.
 std::filesystem::path folder_in(const char* variable) {
   const char* const value = std::getenv(variable);
   return value != nullptr && *value == '/' ? value : "";
 }
 
-/// For a user without a home. Others write to folders for temporary files, too, so it must be this user's
-/// alone. Else empty.
+/// For a user without a home. Others can write to folders for temporary files, too, so this one must belong
+/// to this user alone; else empty.
 std::filesystem::path folder_without_home() {
   std::filesystem::path base = folder_in("TMPDIR");
   if (base.empty()) base = "/tmp";
@@ -43,7 +43,7 @@ std::string user_cache_path(std::string_view what, const char* extension) {
   if (folder.empty() && !folder_in("HOME").empty()) folder = folder_in("HOME") / ".cache";
   if (!folder.empty()) {
     folder /= "wick";
-    std::error_code ignored;  // who opens the file sees what is wrong
+    std::error_code ignored;  // the code that opens the file reports errors
     std::filesystem::create_directories(folder, ignored);
   } else if (folder = folder_without_home(); folder.empty()) {
     return {};

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what io/detail/zip_archive.hpp declares. Included in exactly one file of a program.
+/// Implements io/detail/zip_archive.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-constexpr std::uint32_t no_32 = 0xFFFFFFFF;  // ZIP64 has the number
+constexpr std::uint32_t no_32 = 0xFFFFFFFF;  // the number is in the ZIP64 field
 
 /// PKWARE: "APPNOTE.TXT", 4.4.5.
 std::string name_of_method(unsigned method) {
@@ -150,7 +150,7 @@ std::string zip_archive::read(const std::string& name) const {
 }
 
 std::string zip_archive::unpack(const member& of, const std::string& packed) const {
-  // A byte of deflate gives 1,032 at most: what claims more is no array, and takes no memory.
+  // A byte of deflate gives 1,032 at most: a member that claims more isn't an array, and gets no memory.
   if (of.size / 1032 > of.packed) damaged("has \"" + printable(of.name) + "\" in an impossible size");
   std::string out(static_cast<std::size_t>(of.size), '\0');
   ::z_stream z{};

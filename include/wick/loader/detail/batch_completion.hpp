@@ -1,6 +1,6 @@
 /// \file
-/// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed, and it
-/// goes through the batch stages.
+/// Ends a batch once all its samples have ended, successfully or not: judges it, closes its gaps, and runs it
+/// through the batch stages.
 #pragma once
 
 #include <memory>
@@ -14,25 +14,25 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The thread that ended a batch's last sample calls it; it publishes the batch in the end. Batches are
+/// Called by the thread that ended a batch's last sample; publishes the batch at the end. Batches are
 /// finished in any order.
 ///
-/// Where no stage comes after batch(), the consumer makes the output, in make(): one that a worker makes and
-/// the consumer drops goes from processor to processor, its memory to another thread's allocator, for each
-/// batch.
+/// When no stage comes after batch(), the consumer makes the output, in make(). An output that a worker makes
+/// and the consumer drops would move between processors, and its memory to another thread's allocator, for
+/// each batch.
 class batch_completion {
  public:
   batch_completion(pipeline_run& of, sequencer<batch_job>& done, std::shared_ptr<slab_pool> pool,
                    bool with_content)
       : run_(of), done_(done), pool_(std::move(pool)), with_content_(with_content) {}
 
-  /// Makes room for the samples of a batch.
+  /// Makes room for a batch's samples.
   void begin(batch_job& j);
-  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
-  /// What follows runs stages, so it needs a thread with a slot: a consumer that drops its batches, or that
-  /// opens one which workers have ended before it is done with that, has none.
+  /// Nothing of the loader may be touched afterwards: the consumer may have taken the batch and destroyed the
+  /// loader. Finishing a batch runs stages, so it needs a thread with a slot. A consumer has none when it
+  /// drops its batches, or when workers end a batch that it's still opening.
   void run(batch_job& j) noexcept;
-  /// The consumer, for a batch that it has taken, before it looks into it.
+  /// The consumer calls this for a batch that it has taken, before it looks into it.
   void make(batch_job& j) noexcept;
 
  private:

@@ -1,6 +1,5 @@
 /// \file
-/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
-/// wrong.
+/// One batch in the making: its unclaimed positions, the number of unfinished samples, and its failures.
 #pragma once
 
 #include <algorithm>
@@ -19,69 +18,69 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Where a batch is on its way.
+/// How far along a batch is on its way to the consumer.
 enum class batch_state : unsigned char {
-  making,    ///< its samples run
-  remaking,  ///< they run again: one that failed had said what shape they have
-  lost,      ///< it fails, as soon as all of them have ended
-  whole,     ///< its columns are: what leaves is made of them by the consumer
+  making,    ///< its samples are running
+  remaking,  ///< they run again: the sample that set their shape failed
+  lost,      ///< it fails once all of them have ended
+  whole,     ///< its columns are complete; the consumer makes the output from them
 };
 
 class pipeline_run;
 
-/// Which sample stands where in an epoch. Its batches share it; what is in it, the plan knows that made it.
+/// The order of an epoch's samples, shared by its batches. Only the plan that made it knows its content.
 struct epoch_order {
   virtual ~epoch_order() = default;
 };
 
-/// A place in the loader's ring, used for one batch after another. Where its samples are put, the pipeline
-/// adds: see typed_batch.
+/// A place in the loader's ring, used for one batch after another. The pipeline adds the memory for the
+/// samples: see typed_batch.
 struct alignas(64) batch_job {
   batch_job() = default;
   batch_job(const batch_job&) = delete;
   batch_job& operator=(const batch_job&) = delete;
   virtual ~batch_job() = default;
 
-  // How many positions are unclaimed, and above them which batch's they are (its sequence, as far as it
-  // fits). So a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather
-  // than the newest batch's. The fields below are read only after a claim succeeded, and stay until all
-  // claimed samples are finished.
+  // The number of unclaimed positions; the bits above it hold the batch's sequence number, as far as it fits.
+  // So if the ring has wrapped around meanwhile, a late worker finds nothing to claim rather than positions
+  // of the newest batch. The fields below are read only after a successful claim, and stay unchanged until
+  // all claimed samples are finished.
   std::atomic<std::uint64_t> left{0};
   alignas(64) std::atomic<std::uint64_t> unfinished{0};
   std::atomic<std::uint64_t> print{
-      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
+      0};  // sum over its samples, for epoch_fingerprint; written as rarely as `unfinished`
 
-  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
+  alignas(64) std::uint64_t sequence = 0;  // counted since the loader began
   std::uint64_t epoch = 0;
   std::shared_ptr<const epoch_order> order;
   std::uint64_t number = 0;  // in its epoch
   std::uint32_t pass = 0;    // distinguishes passes: an epoch may be made twice, or begun again
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
-  std::uint64_t opened = 0, published = 0;  // ticks, at which it was begun, and ready
-  pipeline_run* of = nullptr;               // by which it is made
-  std::size_t bytes = sizeof(batch_job);    // with what the pipeline adds
+  std::uint64_t opened = 0, published = 0;  // ticks when it was begun, and when it was ready
+  pipeline_run* of = nullptr;               // the run that makes it
+  std::size_t bytes = sizeof(batch_job);    // including what the pipeline adds
   std::atomic<bool> cancelled{false};
-  owned<activity_table> under_way;  // what suspends: samples by slot, after them the batch itself
-  std::mutex mutex;                 // of what follows, until all samples have ended
+  owned<activity_table> under_way;  // suspending work: samples by slot, then the batch itself
+  std::mutex mutex;                 // guards the members below until all samples have ended
   std::vector<failure> failures;
-  std::vector<std::uint32_t> last_failures;  // by slot: in `failures`; empty as long as nothing has failed
-  std::atomic<bool> others_failed{false};    // some of `failures` are of samples that were to go into others
+  std::vector<std::uint32_t> last_failures;  // by slot: index into `failures`; empty until something fails
+  std::atomic<bool> others_failed{false};    // some of `failures` are of others drawn for a sample
   std::vector<std::size_t> gaps;             // slots without a sample
   batch_state state = batch_state::making;
-  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
+  std::optional<failure> unlisted;  // the lowest of the failures that `failures` had no memory for
 
-  /// Samples that it has in the end.
+  /// Samples in the finished batch.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
 
   struct run {
     std::uint64_t from = 0, count = 0;
   };
-  /// `count` slots of batch `sequence` may be claimed from now on.
+  /// Lets workers claim `count` slots of batch `sequence`.
   void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
   /// Unclaimed slots.
   std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Claims up to `most` slots of batch `which`, or all that are left when these are no more than `at_end`.
+  /// Claims up to `most` slots of batch `which`, or all that are left if that is at most `at_end`.
   run claim(std::uint64_t which, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
     std::uint64_t seen = left.load(std::memory_order_acquire);
     while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(which)) {
@@ -92,30 +91,30 @@ struct alignas(64) batch_job {
     }
     return {};
   }
-  /// Claims all that are left; returns how many they were.
+  /// Claims all that are left; returns their number.
   std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
 
-  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
-  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
+  /// Records a failure and its action: a slot that is left out becomes a gap, and a batch that must fail is
+  /// lost. So is a batch without memory for its failures. Any thread may call it.
   void note(failure f) noexcept;
-  /// There was no memory to do what is to be done about a failure: its batch fails.
+  /// Fails the batch: there was no memory to handle this failure.
   void lose(failure f) noexcept;
-  /// A stage after batch() failed, or what the loader does there.
+  /// Fails the batch: a stage after batch() failed, or the loader's work there.
   void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept;
-  /// Of the failures of a slot, the next.
+  /// The number of a slot's next failure.
   std::uint32_t next_number(std::uint64_t slot) const noexcept {
     const failure* const last = last_failure(slot);
     return last == nullptr ? 0 : last->number + 1;
   }
-  /// Of the failures of a slot, the last; then the one before one. Null where there is none.
+  /// A slot's last failure, and the failure before a given one. Null if there is none.
   const failure* last_failure(std::uint64_t slot) const noexcept {
     return slot < last_failures.size() ? failure_at(last_failures[static_cast<std::size_t>(slot)]) : nullptr;
   }
   const failure* failure_before(const failure& f) const noexcept { return failure_at(f.before); }
-  /// Whether this sample of the source was to go into the one at `position`, has failed, and must not be
-  /// drawn there again. For the making of that one.
+  /// Whether this sample of the source was drawn to go with the one at `position`, has failed, and must not
+  /// be drawn for it again. Called while that one is made.
   bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept;
-  /// Of the batch that was here before.
+  /// Clears the previous batch.
   void forget() noexcept;
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// What is kept of all that was handed over, epoch after epoch.
+/// The records of everything that was handed over, epoch after epoch.
 #pragma once
 
 #include <vector>
@@ -22,16 +22,17 @@ struct delivery_records {
   dropped_counts drops = {};
 };
 
-/// What there is to tell of a batch, or (without batch()) of a group of samples, by rising slot. Before it is
-/// taken out of its job.
+/// Collects the failures to report of a batch, or (without batch()) of a group of samples, by rising slot.
+/// Call it before the batch is taken out of its job.
 void report_in_order(const batch_job& j, const run_settings& of, const erased_plan& plan,
                      std::vector<reported_failure>& to);
 
-/// What filter() and skipped failures have left out of a batch. Before it is taken out of its job.
+/// Counts the samples that filter() and skipped failures left out of a batch. Call it before the batch is
+/// taken out of its job.
 left_out_counts left_out_of(const batch_job& j, const std::vector<reported_failure>& failures);
 
-/// The line for the delivery log, but for the epoch's number of batches. Before the batch is taken out of its
-/// job. \param failures  of the batch, by rising slot
+/// The line for the delivery log, without the epoch's number of batches. Call it before the batch is taken
+/// out of its job. \param failures  those of the batch, by rising slot
 delivered_batch delivery_of(const batch_job& j, const scheduler& of,
                             const std::vector<reported_failure>& failures);
 

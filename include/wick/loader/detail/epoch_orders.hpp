@@ -1,5 +1,6 @@
 /// \file
-/// Prepares the order of the next epoch ahead, on a worker: some order stages sort all samples for it.
+/// Prepares the order of the next epoch ahead of time, on a worker: some order stages sort all samples for
+/// it.
 #pragma once
 
 #include <atomic>
@@ -12,12 +13,12 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The consumer calls everything but wanted() and prepare(), which workers call.
+/// The consumer calls all members except wanted() and prepare(), which workers call.
 class epoch_orders {
  public:
   explicit epoch_orders(std::uint64_t seed) noexcept : seed_(seed) {}
 
-  /// The order of an epoch. Made here unless a worker has made it, or is about to. \throws std::bad_alloc
+  /// The order of an epoch. Made here unless a worker has made it or is making it. \throws std::bad_alloc
   const std::shared_ptr<const epoch_order>& get(const erased_plan& plan, std::uint64_t epoch) {
     if (current_ == nullptr || current_epoch_ != epoch) {
       std::shared_ptr<const epoch_order> made = take_prepared(epoch);
@@ -26,7 +27,8 @@ class epoch_orders {
     }
     return current_;
   }
-  /// A worker makes this one as soon as one asks. `plan` stays until forget(), or until it is asked for.
+  /// Lets the next worker that asks prepare this order. `plan` must live until forget(), or until get() asks
+  /// for this order.
   void expect(const erased_plan& plan, std::uint64_t epoch) noexcept {
     if (expected_ == &plan && expected_epoch_ == epoch) return;
     const std::lock_guard lock(mutex_);
@@ -35,7 +37,7 @@ class epoch_orders {
     expected_epoch_ = epoch;
     wanted_.store(true, std::memory_order_relaxed);
   }
-  /// The plan goes, or what it is made from changes: waits for a worker that is at it.
+  /// Called before the plan is destroyed or its data changes: waits for a worker that is preparing an order.
   void forget() noexcept {
     const std::lock_guard lock(mutex_);
     wanted_.store(false, std::memory_order_relaxed);
@@ -45,7 +47,7 @@ class epoch_orders {
   }
 
   bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed); }
-  /// One worker does it; no other waits for that.
+  /// One worker prepares the order; the others don't wait for it.
   void prepare() noexcept {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !wanted_.exchange(false, std::memory_order_relaxed)) return;
@@ -69,8 +71,8 @@ class epoch_orders {
   std::uint64_t current_epoch_ = 0;
 
   std::atomic<bool> wanted_{false};
-  std::mutex mutex_;                       // of what follows; held while an order is prepared
-  const erased_plan* expected_ = nullptr;  // written by the consumer alone, which reads it without the mutex
+  std::mutex mutex_;                       // guards the members below; held while an order is prepared
+  const erased_plan* expected_ = nullptr;  // written only by the consumer, which reads it without the mutex
   std::uint64_t expected_epoch_ = 0;       // the same
   std::shared_ptr<const epoch_order> prepared_;
 };

@@ -1,6 +1,6 @@
 /// \file
-/// Keeps the scheduler's plan that of the epoch under way, where epochs have plans of their own: after a
-/// change of a mixture's weights, and where rows are packed again in each epoch.
+/// Gives the scheduler the current epoch's plan where epochs have plans of their own: after a change of a
+/// mixture's weights, and where rows are packed again in each epoch.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What a scheduler needs to go by another plan.
+/// All that a scheduler needs to switch to another plan.
 struct next_plan {
   owned<const erased_plan> plan;
   owned<stop_source> stop;
@@ -32,31 +32,31 @@ class epoch_plans {
     refreshed();
   }
 
-  /// The weights of an epoch. \throws wick::error where there is no mix() whose weights can change
+  /// The weights of an epoch. \throws wick::error when there is no mix() whose weights can change
   std::vector<source_weight> mixture(std::uint64_t epoch) const;
-  /// As set_mix_weights() changed them, for a state.
+  /// The changes made by set_mix_weights(), for a state.
   const mix_weights& weights() const noexcept { return weights_; }
-  /// Other weights hold from epoch `from` on. \param epoch  the one under way, whose prefetched batches are
-  /// made again. \throws wick::error for weights that make no sense, or with which an epoch can't be planned;
+  /// Sets the weights from epoch `from` on. \param epoch  the current one, whose prefetched batches are made
+  /// again. \throws wick::error when the weights are invalid, or when an epoch can't be planned with them;
   /// nothing has changed then
   void set_weights(const std::vector<source_weight>& to, std::uint64_t from, std::uint64_t epoch);
 
-  /// The plan of that epoch, or none where the scheduler goes by it already.
+  /// The plan of that epoch, or none if the scheduler already uses it.
   /// \throws wick::error when the epoch can't be planned
   next_plan plan_for(std::uint64_t epoch) const;
-  /// The prefetched batches are gone then.
+  /// Switches the scheduler to this plan; drops the prefetched batches.
   void go_by(next_plan next) noexcept;
-  /// The scheduler has planned over what there is now, with the first weights; where a plan holds for one
-  /// epoch, for the first.
+  /// Called after the scheduler has planned over the current data, with the initial weights; for epoch 0 if a
+  /// plan holds for one epoch.
   void refreshed() noexcept {
     planned_.reset();
     if (settings_.facts().plans_each_epoch && weights_.after.empty()) planned_ = 0;
   }
 
-  /// Weights that are taken back unless keep() is called.
+  /// Changes the weights; restores the old ones unless keep() is called.
   class change {
    public:
-    /// \throws wick::error when they are of another number of sources
+    /// \throws wick::error when they are for another number of sources
     change(epoch_plans& of, mix_weights to);
     change(const change&) = delete;
     change& operator=(const change&) = delete;
@@ -81,7 +81,7 @@ class epoch_plans {
   run_settings& settings_;
   scheduler& scheduler_;
   mix_weights weights_;
-  std::optional<std::uint64_t> planned_;  // what epoch the scheduler is planned for
+  std::optional<std::uint64_t> planned_;  // the epoch that the scheduler is planned for
 };
 
 }  // namespace wick::detail

@@ -1,5 +1,5 @@
 /// \file
-/// What epoch() gives: a range for one pass over an epoch.
+/// The result of epoch(): a range for one pass over an epoch.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Its iterators take batches as they advance. It refers to what the loader holds, which may be moved
+/// Its iterators take batches as they advance. It refers to the loader's contents, so the loader may be moved
 /// meanwhile.
 template <class Batch>
 class epoch_range {
@@ -41,13 +41,13 @@ class epoch_range {
   };
 
   explicit epoch_range(loader_of<Batch>& of) : of_(&of), pass_(of.pass()) {}
-  /// \throws what next() throws; std::logic_error when another epoch was begun since
+  /// \throws what next() throws; std::logic_error when another epoch has been begun since
   iterator begin() {
     advance(*of_, pass_);
     return iterator(of_, pass_);
   }
   std::default_sentinel_t end() const noexcept { return {}; }
-  /// The same without iterators.
+  /// The same, without iterators.
   std::optional<Batch> next() {
     of_->require_pass(pass_);
     return of_->next_value();
@@ -59,10 +59,10 @@ class epoch_range {
     return of_->next_value_while(keep);
   }
 
-  /// Batches that are left of it; without batch() samples, some of which may be left out. None once another
-  /// epoch was begun.
+  /// The remaining batches; without batch(), samples, some of which may be left out. 0 once another epoch has
+  /// been begun.
   std::uint64_t items_left() const noexcept { return of_->pass() == pass_ ? of_->items_left() : 0; }
-  /// This rank's samples that were handed over so far, without those that failed or were left out.
+  /// This rank's samples handed over so far, without those that failed or were left out.
   std::uint64_t samples_taken() const noexcept { return of_->samples_taken(); }
   /// Whether next() has a sample ready, so that there is no wait to measure.
   bool is_ready() const noexcept { return of_->is_ready(); }
@@ -71,7 +71,7 @@ class epoch_range {
   static void advance(loader_of<Batch>& of, std::uint64_t pass) {
     of.require_pass(pass);
     if (!of.is_ready_here()) of.require_outside("next()", "co_await next_async()");
-    of.current.reset();  // gives its memory back before the next is waited for
+    of.current.reset();  // frees its memory before waiting for the next
     of.current = of.next_value();
   }
   loader_of<Batch>* of_;

@@ -1,6 +1,6 @@
 /// \file
-/// What the engine knows of a pipeline: all that a loader does around samples and batches is compiled once,
-/// and calls a pipeline through this.
+/// The engine's view of a pipeline. Everything that a loader does around samples and batches is compiled
+/// once, and calls the pipeline through this interface.
 #pragma once
 
 #include <array>
@@ -30,19 +30,19 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What is the same for all of a pipeline's life.
+/// Facts that don't change during a pipeline's life.
 struct pipeline_facts {
   std::size_t stages = 0;
-  std::size_t first = 0;     ///< the first stage of samples: those before are of order
+  std::size_t first = 0;     ///< the first stage of samples; order stages come before it
   std::size_t batching = 0;  ///< batch(), or `stages`
-  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
+  /// Clocks: one per stage, one for order and source, and one per phase inside the slot.
   std::size_t order_row = 0, phase_row = 0, rows = 0;
-  std::array<std::size_t, phase_count> phase_stages = {};  ///< which stage asks for what each phase does
+  std::array<std::size_t, phase_count> phase_stages = {};  ///< the stage that asks for each phase's work
   bool batched = false;
-  bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may
-  bool ends_with_batch = false;                           ///< nothing comes after batch()
+  bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may suspend
+  bool ends_with_batch = false;                           ///< no stage comes after batch()
   bool filters = false;                                   ///< a stage leaves out samples
-  bool packs = false;                                     ///< batches are of planned rows, filled or not
+  bool packs = false;                                     ///< batches consist of planned rows, filled or not
   bool feeds_device = false;                              ///< batches go to a device
   bool prefetches = false;                                ///< the source takes hints
   bool grouped = false;                                   ///< by bucket() or pack()
@@ -51,31 +51,31 @@ struct pipeline_facts {
   shard_stage shard;
 };
 
-/// Which positions of an epoch make up which batch, and which sample of the source stands at a position. It
-/// does not change; any thread asks it.
+/// The positions of an epoch that make up each batch, and the source's sample at each position. A plan
+/// doesn't change; any thread may ask it.
 class erased_plan {
  public:
   virtual ~erased_plan() = default;
-  /// Of an epoch, over all ranks.
+  /// In an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
-  /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
+  /// Samples (or packed rows) of a batch over all ranks; without batch(), the number planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
-  /// The most samples that a rank has of a batch.
+  /// The most samples of a batch that a rank has.
   std::size_t slots() const noexcept { return slots_; }
-  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  /// This rank's positions in the first `batches` (approximately: its equal share).
   virtual std::uint64_t passed(std::uint64_t batches) const noexcept = 0;
 
-  /// For batches of an epoch. Some order stages sort all samples for it.
+  /// The order for an epoch's batches. Some order stages sort all samples for it.
   virtual std::shared_ptr<const epoch_order> order(std::uint64_t seed, std::uint64_t epoch) const = 0;
-  // The following are of the epoch whose order a batch has.
-  /// The positions of a batch that this rank has.
+  // The following refer to the epoch of the batch's order.
+  /// This rank's positions of a batch.
   virtual position_range slice(std::uint64_t batch, const batch_job& of) const noexcept = 0;
-  /// Where in the source a position is, or `count` positions from `first` on.
+  /// The index in the source of a position, or of `count` positions from `first` on.
   virtual std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept = 0;
   virtual void indexes(const batch_job& of, std::uint64_t first, std::uint64_t count,
                        std::uint64_t* out) const noexcept = 0;
-  /// A sample of the epoch, drawn from `stream`, that may stand where another failed.
+  /// A sample of the epoch, drawn from `stream`, that may replace one that failed.
   virtual std::uint64_t substitute(const batch_job& of, std::uint64_t position,
                                    random_stream& stream) const = 0;
 
@@ -89,21 +89,21 @@ class erased_mix {
  public:
   virtual ~erased_mix() = default;
   virtual std::span<const std::string> names() const noexcept = 0;
-  virtual std::span<const double> weights() const noexcept = 0;  ///< those it was made with
+  virtual std::span<const double> weights() const noexcept = 0;  ///< the ones it was made with
   virtual void set_weights(const mix_weights& to) noexcept = 0;
 };
 
-/// A run of samples that the engine has claimed, and what has become of it.
+/// A run of samples that the engine has claimed, and its outcome.
 struct sample_run {
-  context& c;               ///< of one sample after the other
+  context& c;               ///< for one sample after another
   prefetch_depth ahead;     ///< how far ahead the source prefetches
-  run_mark& mark;           ///< where it has come
-  std::uint64_t print = 0;  ///< of all of them, for the epoch's fingerprint
+  run_mark& mark;           ///< the run's progress
+  std::uint64_t print = 0;  ///< sum over all of them, for the epoch's fingerprint
   std::vector<failure> failed = {};
 };
 
-/// A source and its stages. Workers call what is of samples and batches at the same time, for different slots
-/// and batches. A batch comes from make_batch() of the same pipeline.
+/// A source and its stages. Workers call the functions for samples and batches at the same time, for
+/// different slots and batches. A batch must come from make_batch() of the same pipeline.
 class erased_pipeline {
  public:
   virtual ~erased_pipeline() = default;
@@ -114,29 +114,29 @@ class erased_pipeline {
   virtual std::uint64_t samples() const = 0;
   virtual std::string key(std::uint64_t index) const = 0;
   virtual std::uint64_t source_fingerprint() const = 0;
-  /// Brings a sample closer: up to so many bytes of each part.
+  /// Prefetches a sample, up to `bytes` bytes of each part.
   virtual void prefetch(std::uint64_t index, std::size_t bytes) const noexcept = 0;
 
-  // ---- what the stages say of themselves ----
+  // ---- facts about the stages ----
 
   virtual std::vector<std::string> stage_names() const = 0;
-  /// What a message says after a stage's name: " at train.cpp:42"; often nothing.
+  /// The text after a stage's name in a message: " at train.cpp:42"; often empty.
   virtual std::string stage_written(std::size_t stage) const = 0;
-  /// What decides which sample stands where and what becomes of it, as far as the stages tell.
+  /// Everything that determines the order and the outcome of samples, as far as the stages report it.
   virtual std::vector<stage_identity> identity() const = 0;
-  /// What source and stages have to say for the report.
+  /// The notes of the source and the stages for the report.
   virtual std::vector<std::string> notes() const = 0;
-  /// Where batches lie.
+  /// The memory that holds the batches.
   virtual std::shared_ptr<slab_memory> batch_memory() = 0;
-  /// Null where weights can't be edited.
+  /// Null if the weights can't be edited.
   virtual erased_mix* mix() noexcept = 0;
 
-  // ---- epochs; no worker is here ----
+  // ---- epochs; no worker is running ----
 
-  /// The source, then the order stages read what may have changed.
+  /// Makes the source, then the order stages, read again what may have changed.
   virtual void refresh() = 0;
-  /// \param epoch  whose weights a mix() goes by; without it by those it was made with. Where a plan holds
-  /// for one epoch: which one; without it epoch 0
+  /// \param epoch  the one whose weights a mix() uses; without it, the weights it was made with. Where a plan
+  /// holds for one epoch: that epoch; without it, epoch 0
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
   virtual owned<const erased_plan> plan(const shard_stage& shard, std::uint64_t seed,
                                         std::optional<std::uint64_t> epoch) const = 0;
@@ -144,41 +144,41 @@ class erased_pipeline {
   // ---- samples ----
 
   virtual owned<batch_job> make_batch() const = 0;
-  /// Makes room for the samples of a batch whose order, number, positions and count are set.
+  /// Makes room for the samples of a batch whose order, number, positions, and count are set.
   virtual void begin(batch_job& j, const std::shared_ptr<slab_pool>& pool) const = 0;
-  /// Where no stage suspends: slots [from, from + count) through all of them. What fails is in `r`.
+  /// When no stage suspends: runs slots [from, from + count) through all of them. Failures are in `r`.
   virtual void run(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r) noexcept = 0;
-  /// The same of one sample, with a clock at each stage. \throws what a stage throws
+  /// The same for one sample, with a clock at each stage. \throws what a stage throws
   virtual void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) = 0;
-  /// Where one may suspend. \throws what a stage throws
+  /// When a stage may suspend. \throws what a stage throws
   virtual task<void> run_async(batch_job* j, std::uint64_t slot, context* c) = 0;
-  /// What is in a slot is not wanted: another sample comes there.
+  /// Discards the content of a slot: another sample takes the slot.
   virtual void forget(batch_job& j, std::size_t slot) const noexcept = 0;
 
   // ---- batches ----
 
-  /// The first sample whose shape is not that of the others.
+  /// The first sample whose shape differs from that of the others.
   virtual std::optional<misfit> first_misfit(const batch_job& j) const = 0;
-  /// Whether the samples have to be made again: one that failed had said what shape they have.
+  /// Whether the samples must be made again, because the one that set their shape failed.
   virtual bool stale(const batch_job& j) const = 0;
-  /// Of a batch without misfits: adds its shape to `shape`.
+  /// Adds the shape of a batch without misfits to `shape`.
   virtual void describe(const batch_job& j, fingerprint_hash& shape) const = 0;
   virtual std::uint64_t content(const batch_job& j, std::size_t slot) const = 0;
-  /// Takes the gaps out.
+  /// Closes the gaps.
   virtual void close(batch_job& j) const = 0;
-  /// Makes the batch, and sends it through the stages after batch(), which don't suspend.
+  /// Makes the batch, and runs it through the stages after batch(), which don't suspend.
   virtual void finish(batch_job& j, context& c) = 0;
-  /// The same where one may.
+  /// The same when one may.
   virtual task<void> finish_async(batch_job* j, context* c) = 0;
-  /// Without batch(): whether there is a sample in the slot of a batch that was finished.
+  /// Without batch(): whether the slot of a finished batch holds a sample.
   virtual bool has(const batch_job& j, std::size_t slot) const noexcept = 0;
-  /// Drops what is in it.
+  /// Drops the batch's content.
   virtual void drop(batch_job& j) const noexcept = 0;
 
  protected:
-  // Compiled once, and not with each pipeline.
+  // Compiled once, not with each pipeline.
   static void add_name(std::vector<std::string>& to, std::string_view name);
-  /// Unless it is empty.
+  /// Adds a note that isn't empty.
   static void add_note(std::vector<std::string>& to, std::string note);
   static void add_stage(std::vector<stage_identity>& to, std::string_view stage, std::uint64_t parameters,
                         bool has_refresh);
@@ -186,14 +186,14 @@ class erased_pipeline {
   pipeline_facts facts_;
 };
 
-/// A pipeline that gives batches of this type; without batch() samples.
+/// A pipeline that gives batches of this type; without batch(), samples.
 template <class Batch>
 class pipeline_of : public erased_pipeline {
  public:
-  /// Moves out of a finished batch what it is; without batch() its samples, where the failed ones are
-  /// missing. Nothing where there is none.
+  /// Moves the output out of a finished batch; without batch(), its samples, with failed ones empty. Gives
+  /// nothing if there is none.
   virtual void take(batch_job& j, std::vector<std::optional<Batch>>& to) = 0;
-  /// For the thread that takes it, before it has it.
+  /// Runs on the thread that takes the batch, before that thread gets it.
   virtual void deliver(Batch& batch) = 0;
 };
 

@@ -1,6 +1,6 @@
 /// \file
-/// Goes through a run of positions: computes which samples stand there, a few at a time, and meanwhile
-/// fetches samples that lie in memory into the cache, some way ahead.
+/// Goes through a run of positions: computes their samples, a few at a time, and fetches samples that are in
+/// memory into the cache, some way ahead.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that,
-/// for a few of them at a time, `computed(position, indexes, how many)`, and `prefetch(index)` for a sample
-/// that is `ahead` further on; 0: never.
+/// Calls `one(i, index)` for each of `count` positions from `first` on, with i counted from 0. Before that,
+/// calls `computed(position, indexes, how many)` for a few of them at a time, and `prefetch(index)` for the
+/// sample `ahead` positions further on (0: never).
 template <class Plan, class Order, class Prefetch, class Computed, class One>
 void for_each_position(const Plan& plan, const Order& order, std::uint64_t first, std::uint64_t count,
                        std::uint64_t ahead, Prefetch&& prefetch, Computed&& computed, One&& one) {

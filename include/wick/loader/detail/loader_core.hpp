@@ -1,5 +1,5 @@
 /// \file
-/// What a loader does that has nothing to do with the type of its batches.
+/// The parts of a loader that don't depend on the type of its batches.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// For what the functions do see wick::loader_base, which calls them. What is in a batch is the typed
-/// loader's (loader_of), behind the shell's virtual functions.
+/// wick::loader_base calls these functions and documents them. The content of a batch belongs to the typed
+/// loader (loader_of), which the core reaches through the shell's virtual functions.
 class loader_core {
  public:
   loader_core(loader_shell& shell, owned<executor> own, owned<erased_pipeline> what,
@@ -40,7 +40,7 @@ class loader_core {
   loader_core(const loader_core&) = delete;
   loader_core& operator=(const loader_core&) = delete;
 
-  // ---- what wick::loader_base's functions of the same name do ----
+  // ---- functions of the same name in wick::loader_base ----
 
   void epoch(std::uint64_t e);
   void refresh();
@@ -71,7 +71,7 @@ class loader_core {
   void trace(const std::string& path, const trace_options& how);
   void stop_trace();
 
-  // ---- what loader_shell's functions of the same name do ----
+  // ---- functions of the same name in loader_shell ----
 
   bool next_in_group();
   std::uint64_t items_left() const noexcept {
@@ -111,10 +111,11 @@ class loader_core {
   run_settings settings_;
   scheduler scheduler_;
   progress_state progress_;
-  bool refreshed_ = true;  // the last refresh() has gone well
+  bool refreshed_ = true;  // the last refresh() succeeded
   epoch_plans plans_{settings_, scheduler_};
-  const bool exchanges_;  // between two epochs samples may be exchanged, without refresh()
-  // Source and stages hash lists for these, which may take long: they are asked once, and after changes.
+  const bool exchanges_;  // samples may be exchanged between two epochs, without refresh()
+  // The source and stages hash lists for these, which may take long, so they are asked once, and after
+  // changes.
   mutable std::optional<std::uint64_t> data_;
   mutable std::optional<std::vector<stage_identity>> stages_;
 

@@ -1,5 +1,5 @@
 /// \file
-/// What of a loader depends on the type of its batches.
+/// The parts of a loader that depend on the type of its batches.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Holds the batch, or the group of samples, that was taken and is not yet the consumer's.
+/// Holds the batch, or the group of samples, that was taken but not yet handed over.
 template <class Batch>
 class loader_of final : public loader_shell {
  public:
@@ -29,8 +29,8 @@ class loader_of final : public loader_shell {
     compiled_for_these_headers::here();
   }
 
-  /// Whether next_value() has a sample of a group for this thread, without waiting. For most samples a hold,
-  /// and a look which thread this is, would cost more than handing one over: both were had with the group.
+  /// Whether next_value() has a sample of a group for this thread, without waiting. For most samples, a hold
+  /// and a check of the thread would cost more than handing one over; both were done for the group.
   bool is_ready_here() noexcept { return user().still_this_thread() && is_ready(); }
   std::optional<Batch> next_value(const wait_check* check = nullptr) {
     if (is_ready_here() && next_in_group()) return hand_over();
@@ -53,7 +53,7 @@ class loader_of final : public loader_shell {
     co_return self->hand_over();
   }
 
-  std::optional<Batch> current;  ///< of a range's iterators
+  std::optional<Batch> current;  ///< the batch of a range's iterators
 
  private:
   loader_of(owned<executor> own, pipeline_of<Batch>* what, const loader_options& options)

@@ -1,5 +1,5 @@
 /// \file
-/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
+/// The batches that a loader is making ahead of its consumer, and how workers claim their samples.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. The thread that opens a batch must know that
-/// its place is free.
+/// A ring of batches, oldest first. One thread at a time opens them, in order. All workers claim runs of
+/// positions, without a lock, from the oldest batch that has any left. The thread that opens a batch must
+/// know that its place is free.
 template <class Job>
 class open_batches {
  public:
@@ -24,7 +24,7 @@ class open_batches {
     std::uint64_t from = 0, count = 0;
   };
 
-  /// \param make  gives one Job after the other, each owned
+  /// \param make  returns a new Job, owned, at each call
   template <class Make>
   open_batches(std::size_t most, Make make) : mask_(std::bit_ceil(most) - 1) {
     ring_.reserve(mask_ + 1);
@@ -34,14 +34,14 @@ class open_batches {
   /// The place of the batch with this sequence number.
   Job& at(std::uint64_t sequence) noexcept { return *ring_[sequence & mask_]; }
 
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
+  /// The number of batches opened so far. For the thread that opens them, and those that synchronize with it.
   std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The same for any thread.
+  /// The same, for any thread.
   std::uint64_t opened() const noexcept { return opened_.load(std::memory_order_acquire); }
-  /// The batch number count() is ready to be claimed from.
+  /// Lets workers claim from batch number count().
   void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
 
-  /// Any thread. Unclaimed samples.
+  /// Unclaimed samples. Any thread may call it.
   std::uint64_t unclaimed() const noexcept {
     std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
@@ -50,15 +50,15 @@ class open_batches {
     }
     return samples;
   }
-  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
+  /// Whether there are more than `length` of them, judging by the two oldest batches. Any thread may call it.
   bool has_more_than(std::uint64_t length) const noexcept {
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     const std::uint64_t s = frontier_.load(std::memory_order_acquire);
     return s + 1 < opened || (s < opened && ring_[s & mask_]->unclaimed() > length);
   }
 
-  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
-  /// `at_end(another batch follows)`.
+  /// Claims up to `most` samples of the oldest batch that has any left; near its end, up to `at_end(another
+  /// batch follows)`. Any thread may call it.
   template <class AtEnd>
   run claim(std::uint64_t most, AtEnd at_end) noexcept {
     for (;;) {

@@ -1,5 +1,5 @@
 /// \file
-/// Where a loader runs that was given no executor.
+/// The executor of a loader that wasn't given one.
 #pragma once
 
 #include <wick/async/executor.hpp>
@@ -8,8 +8,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Nothing when it was given one. \param device  whether the loader feeds one \throws wick::error for workers
-/// beside it, and for numbers that can't be meant
+/// Null if the options name one. \param device  whether the loader feeds one \throws wick::error when the
+/// options name one and set up another, or have a number out of range
 owned<executor> own_executor(const loader_options& options, bool device);
 
 }  // namespace wick::detail

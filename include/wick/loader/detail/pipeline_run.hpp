@@ -1,5 +1,5 @@
 /// \file
-/// A pipeline while it is run: for a loader's epochs, or beside them for one batch that is made again.
+/// A running pipeline: for a loader's epochs, or separately for one batch that is made again.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,11 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A pipeline and the rules by which a loader runs it: the same for its epochs and for what is made again.
+/// A pipeline and the rules by which a loader runs it: the same for its epochs and for batches made again.
 ///
-/// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
-/// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
-/// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
+/// The outcome at a position depends on the data, the seed, the epoch, and the position. A substitute is
+/// drawn from the position's own random stream. A sample on the quarantine list counts as one that was tried
+/// and failed, so a run with the list gives the same batches as the run that made it.
 struct run_settings {
   /// \throws wick::error when on_error can't be done with this pipeline, or a quarantine file can't be read
   run_settings(owned<erased_pipeline> what, const loader_options& options, executor& on);
@@ -38,38 +38,37 @@ struct run_settings {
   run_settings& operator=(const run_settings&) = delete;
 
   const pipeline_facts& facts() const noexcept { return pipeline->facts(); }
-  /// The loader's own name where there is no stage of that number.
+  /// The name of a stage; the loader's own if there is no stage of that number.
   std::string stage_name(std::size_t i) const {
     return i < stage_names.size() ? stage_names[i] : std::string("loader");
   }
-  /// For messages: the source's name of a sample, without what a terminal can't show.
+  /// For messages: the sample's key, without characters that a terminal can't show.
   std::string printable_key(std::uint64_t index) const;
-  /// The source, as a quarantine list has it.
+  /// The source, as a quarantine list records it.
   listed_source listed() const;
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
-  /// What the sample was found to be bad in: the stage it failed in, or was found to fail in by an earlier
-  /// run.
+  /// The stage that the sample failed in, in this run or in an earlier one.
   std::string stage_of(const failure& f) const;
 
   const owned<erased_pipeline> pipeline;
   executor& on;
   const std::uint64_t seed;
-  const std::size_t in_flight;  // samples that may be under way at a time, where they suspend
+  const std::size_t in_flight;  // the most samples under way at a time, if they suspend
   byte_budget budget;
   const on_error policy;
   const bool only_fails;
   const std::vector<std::string> stage_names;
   const sample_names names;
-  quarantine bad;  // none once the data are others
+  quarantine bad;  // empty once the data has changed
 
  private:
   void check() const;
 };
 
-/// What a run has of its own. All workers call it at once.
+/// The state of one run. All workers call it at once.
 class pipeline_run {
  public:
-  /// \param by  lives longer, as the settings do
+  /// \param by  must outlive the run, as must the settings
   pipeline_run(run_settings& of, const erased_plan& by);
   pipeline_run(const pipeline_run&) = delete;
   pipeline_run& operator=(const pipeline_run&) = delete;
@@ -89,22 +88,23 @@ class pipeline_run {
 
   // ---- clocks ----
 
-  /// Samples that went through the stages from `first` up to batch, well or not; those that were timed stand
-  /// for `timed`.
+  /// Counts samples that went through the stages from `first` up to batch, successfully or not; the timed
+  /// ones stand for `timed` samples.
   void count(stage_clock* of, std::size_t first, std::uint64_t samples, std::uint64_t timed) const noexcept;
-  /// A stage after batch() has ended.
+  /// Records the end of a stage after batch().
   void count_batch(std::size_t stage, std::uint64_t begun, const context& c, span_kind kind);
 
   // ---- failures ----
 
-  /// That the sample at `c` has failed in this slot just now.
+  /// The failure that the sample at `c` just had in this slot.
   failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const;
-  /// Adds that to those of a run; without memory for it its batch is lost. Called where it was caught.
+  /// Adds that failure to a run's failures; without memory for it, the batch is lost. Called in the catch
+  /// block.
   void add_failed(batch_job& j, std::vector<failure>& to, std::uint64_t slot,
                   const context& c) const noexcept;
-  /// The sample in a slot that is no gap: the one planned, or the one that took its place.
+  /// The sample in a slot that isn't a gap: the planned one, or its substitute.
   failure failure_at(const batch_job& j, std::uint64_t slot) const;
-  /// There is no memory to end a batch as it should be; called where that was caught.
+  /// Fails a batch that can't be ended properly for lack of memory. Called in the catch block.
   void lose(batch_job& j) const noexcept {
     j.fail_whole(static_cast<std::uint32_t>(facts.batching), std::current_exception());
   }

@@ -1,6 +1,6 @@
 /// \file
-/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
-/// between.
+/// The types of a pipeline, computed once: where the order stages end, where batches begin, and the types
+/// between stages.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
+/// The column of a pipeline without batch(): single samples, in groups that only the loader sees.
 template <class Item>
 class single_column : public fitting_column {
  public:
@@ -31,7 +31,7 @@ class single_column : public fitting_column {
   void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
   output finish(std::size_t) { return std::move(slots_); }
   void drop() noexcept { slots_.clear(); }
-  /// Memory that finish() gave away, for the next time.
+  /// Takes back memory that finish() gave away, for the next batch.
   void reuse(output&& used) noexcept {
     if (slots_.capacity() == 0) slots_ = std::move(used);
   }
@@ -58,7 +58,7 @@ struct pipeline_types {
     return n;
   }();
   static constexpr bool batched = batching < size;
-  /// Whether one leaves out samples.
+  /// Whether a stage leaves out samples.
   static constexpr bool filters = (traits_of<S>.drops_samples || ...);
 
   template <std::size_t I>
@@ -67,7 +67,7 @@ struct pipeline_types {
       return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
     }(std::make_index_sequence<I>{});
   }
-  /// What stage I is given; I == size: what leaves the pipeline.
+  /// The input of stage I; for I == size, the pipeline's output.
   template <std::size_t I>
   using item = typename decltype(item_before<I>())::type;
 
@@ -90,7 +90,7 @@ struct pipeline_types {
   };
   using columns = typename collation<batched>::columns;
   using value = typename collation<batched>::value;
-  /// What the training loop gets.
+  /// The type that the training loop gets.
   using delivered = typename collation<batched>::delivered;
   static constexpr bool materialize_last = collation<batched>::objects;
 
@@ -131,7 +131,7 @@ struct pipeline_types {
   using order = decltype(order_of(std::make_index_sequence<order_end>{}));
 };
 
-/// What a loader of a source without any stage gives. No type for anything that isn't a source.
+/// The type that a loader of a source without stages gives. Empty for anything that isn't a source.
 template <class Source>
 struct delivered_by {};
 template <source Source>

@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Changes are all or nothing and don't throw; callers do first what may fail.
+/// Changes are all or nothing and don't throw; callers first do what may fail.
 struct progress_state {
   std::optional<std::uint64_t> epoch;  ///< the current one, or the last one finished
   std::uint64_t left = 0;              ///< its remaining batches
@@ -28,7 +28,7 @@ struct progress_state {
   bool under_way() const noexcept { return epoch && !loaded && left != 0; }
   std::uint64_t number(const erased_plan& by) const noexcept { return by.batches() - left; }
 
-  /// The epoch of the next batch, and the first epoch of which no batch was handed over.
+  /// The epoch of the next batch, and the first epoch of which no batch has been handed over.
   std::uint64_t epoch_of_next() const noexcept {
     if (loaded) return loaded->epoch;
     return !epoch ? 0 : left == 0 && !group.under_way() ? *epoch + 1 : *epoch;
@@ -63,13 +63,13 @@ struct progress_state {
     loaded = std::move(s);
     rounds = loaded->rounds;
   }
-  /// Before the data change: nothing of the epoch is left.
+  /// Called before the data changes: drops the rest of the epoch.
   void end_epoch() noexcept {
     left = 0;
     group.begin(0);
     sought = true;
   }
-  /// The epoch under way has other batches from `taken` on, which the scheduler has dropped.
+  /// Gives the current epoch other batches from `taken` on; the scheduler has dropped the old ones.
   void replan(std::uint64_t taken, const erased_plan& by) noexcept {
     sought = left == 0;
     if (left != 0) left = by.batches() - taken;

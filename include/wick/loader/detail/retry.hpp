@@ -1,6 +1,6 @@
 /// \file
-/// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out,
-/// or its batch fails.
+/// Handles a sample that failed: it is tried again, another sample takes its place, it is left out, or its
+/// batch fails.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// While a sample goes through the stages. Afterwards, whatever became of it, and wherever its bytes are now,
-/// they are no longer in flight.
+/// A sample while it goes through the stages. Releases the sample's byte budget at the end of the scope.
 class sample_under_way {
  public:
   /// \throws cancelled, quarantined_sample
@@ -33,15 +32,15 @@ class sample_under_way {
   context& c_;
 };
 
-/// By the rules of a run's settings. A substitute is drawn from a random stream of the position's own, and a
-/// sample on the quarantine list counts as one that was tried and has failed: a run with the list gives the
-/// same batches as the one that made it. Where another sample that was to go into this one has failed, that
-/// one is left out or replaced: this one is made again and draws another.
+/// Handles a failure by the rules of a run's settings, and records it. Returns whether the slot holds a
+/// sample afterwards; if not, it is a gap, or its batch is lost.
 ///
-/// Does about a failure what the rules say, and writes it down. Whether the slot has a sample afterwards;
-/// else it is a gap, or its batch is lost. \throws std::bad_alloc
+/// A substitute is drawn from the position's own random stream. A sample on the quarantine list counts as one
+/// that was tried and failed, so a run with the list gives the same batches as the run that made it. When
+/// another sample drawn for this one has failed, that other is left out or replaced: this one is made again
+/// and draws another. \throws std::bad_alloc
 task<bool> settle(pipeline_run* run, batch_job* j, context* c, failure f);
-/// Makes a sample again; a failure fails the batch. Whether the slot has a sample.
+/// Makes a sample again; a failure fails the batch. Returns whether the slot holds a sample.
 task<bool> run_or_fail(pipeline_run* run, batch_job* j, context* c, failure f);
 
 }  // namespace wick::detail

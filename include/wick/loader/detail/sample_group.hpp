@@ -1,5 +1,5 @@
 /// \file
-/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
+/// Hands over single samples, for pipelines without batch(): a batch is then a group that only the loader
 /// sees.
 #pragma once
 
@@ -18,16 +18,16 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Where the consumer is in the group that it has taken. The samples themselves are the typed loader's.
+/// The consumer's place in the group that it has taken. The typed loader holds the samples themselves.
 class sample_group {
  public:
-  /// Of the group that is taken next, `sample` were handed over before.
+  /// The first `sample` samples of the next group were handed over before.
   void begin(std::uint64_t sample) noexcept {
     size_ = next_ = 0;
     skip_ = sample;
   }
-  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
-  /// it.
+  /// Writes the place of the next sample: in the group being handed over, which counts as taken, or in the
+  /// one after it.
   void write(loader_state& to) const noexcept {
     to.sample = skip_;
     if (!under_way()) return;
@@ -38,21 +38,21 @@ class sample_group {
   bool resumes() const noexcept { return skip_ != 0; }
   /// Whether the group has samples left.
   bool under_way() const noexcept { return next_ < size_; }
-  /// Samples that are left, when the groups to come have so many.
+  /// The samples left, given `in_groups` in the groups to come.
   std::uint64_t left_with(std::uint64_t in_groups) const noexcept {
     return in_groups - std::min(skip_, in_groups) + (size_ - next_);
   }
 
-  /// The group is handed over from now on, by next(). `told`: its failures, by rising slot.
+  /// Starts handing over the group, by next(). `reported`: its failures, by rising slot.
   void take(const erased_plan& plan, const batch_job& j, std::vector<reported_failure>& reported,
             delivery_records& records);
-  /// The next sample of the group, as its slot; nothing when it has no more. `has(slot)`: whether there is
-  /// one. \throws what it failed with, where on_error says nothing else; too_many_errors
+  /// The slot of the group's next sample; nothing if there are no more. `has(slot)`: whether the slot holds
+  /// one. \throws the error that the sample failed with, if on_error has no other action; too_many_errors
   template <class Has>
   std::optional<std::size_t> next(const erased_plan& plan, delivery_records& records, Has has) {
     while (under_way()) {
       const std::size_t slot = next_++;
-      if (!reported_.empty()) tell(plan, slot, records);  // else take() has counted all of them
+      if (!reported_.empty()) tell(plan, slot, records);  // otherwise, take() has counted all of them
       const bool good = has(slot);
       records.prints.add({print_of(first_ + slot, indexes_[slot]), good ? 1u : 0u, 0});
       if (!good) {
@@ -73,7 +73,7 @@ class sample_group {
 
   std::vector<std::uint64_t> indexes_;  // of its samples, in the source
   std::vector<reported_failure> reported_;
-  std::vector<std::uint64_t> dropped_;  // slots of the group
+  std::vector<std::uint64_t> dropped_;  // filtered slots of the group
   std::size_t size_ = 0, next_ = 0, next_reported_ = 0;
   std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written

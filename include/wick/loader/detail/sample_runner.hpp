@@ -1,5 +1,5 @@
 /// \file
-/// Runs the samples that a worker has claimed: each goes through the stages into its slot; what fails is
+/// Runs the samples that a worker has claimed: each goes through the stages into its slot, and failures are
 /// settled.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace wick::inline v0_1::detail {
 
 class scheduler;
 
-/// The scheduler learns of samples that have ended, by finish_some(job, count), and, where samples suspend,
-/// gets back a token for each. Any thread that has a slot.
+/// Tells the scheduler about samples that have ended, by finish_some(job, count), and returns a token for
+/// each if samples suspend. Any thread that has a slot may call it.
 class sample_runner {
  public:
   sample_runner(pipeline_run& of, scheduler& owner) noexcept : run_(of), owner_(owner) {}
@@ -28,7 +28,7 @@ class sample_runner {
   /// How long samples take.
   const wick::detail::grain& grain() const noexcept { return grain_; }
 
-  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
+  /// Runs slots [from, from + count) of a batch. Samples that suspend end later, on any worker.
   void run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
 
  private:

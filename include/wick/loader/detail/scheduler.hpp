@@ -1,6 +1,6 @@
 /// \file
-/// The engine of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a
-/// window of them ahead of the consumer, across the ends of epochs.
+/// The engine of a loader: hands out positions, runs samples through the stages, finishes batches, and keeps
+/// a window of them ahead of the consumer, across the ends of epochs.
 #pragma once
 
 #include <cstddef>
@@ -31,38 +31,38 @@
 
 namespace wick::inline v0_1::detail {
 
-/// One consumer, which calls everything public, except where it says "worker", and opens batches. The mutex
+/// Has one consumer, which calls all public members but those for workers, and opens batches. The mutex
 /// guards starting and putting away worker jobs, about once a batch; samples are claimed and finished without
 /// it.
 class scheduler {
  public:
-  /// \param of  lives longer
+  /// \param of  must outlive it
   scheduler(run_settings& of, const loader_options& options);
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
-  /// Prompt: begins no more samples, asks waiting ones to stop, waits for running ones. On a worker it runs
-  /// other jobs meanwhile: all workers may be in such a destructor.
+  /// Prompt: begins no more samples, asks waiting ones to stop, and waits for running ones. On a worker, it
+  /// runs other jobs meanwhile, since all workers may be in such a destructor.
   ~scheduler();
 
   const erased_plan& plan() const noexcept { return *plan_; }
   const source_size& size() const noexcept { return size_; }
   const stage_clocks& clocks() const noexcept { return run_.clocks; }
-  /// Which sample of the source is in a slot that is no gap.
+  /// The index in the source of the sample in a slot that isn't a gap.
   std::uint64_t index_at(const batch_job& j, std::uint64_t slot) const {
     return run_.failure_at(j, slot).index;
   }
   const slab_pool& pool() const noexcept { return *pool_; }
-  /// What a report needs to know of how it works.
+  /// The figures that a report needs.
   scheduler_figures figures() noexcept;
-  /// The same for its timeline, and for a trace.
+  /// The same for its timeline and for a trace.
   queue_depths depths() noexcept;
   void look(std::uint64_t sequence, hang_scene& out);
   std::uint64_t taken() const noexcept { return done_.taken(); }
 
-  /// Batches come from (epoch, number) on. If that is the next batch anyway, nothing is lost. Not on a worker
-  /// unless leaves_for() is false.
+  /// Makes batches come from (epoch, number) on. If that is the next batch anyway, nothing is lost. Not on a
+  /// worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number);
-  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
+  /// Whether a seek() to this place drops batches under way and waits for those that have begun.
   bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
     return started_ && (left_ || !comes_next(epoch, number));
   }
@@ -71,18 +71,18 @@ class scheduler {
     left_ = true;
     cancel();
   }
-  /// Then seek() waits no more.
+  /// After this, seek() doesn't wait.
   task<void> left_async();
 
   bool idle() const noexcept { return done_.taken() == ahead_.count(); }  // nothing is under way
-  /// Drops what is under way, and plans over what source and stages have now. Not on a worker unless idle().
-  /// From then on no epoch is begun ahead. \throws as the constructor does; to be called again then
+  /// Drops what is under way, and plans over the current data of source and stages. Not on a worker unless
+  /// idle(). Afterwards, no epoch is begun ahead. \throws as the constructor does; call it again then
   void refresh();
-  /// Order stages are about to change: no worker looks at them from now on, until a batch is opened.
+  /// Called before order stages change: no worker uses them until a batch is opened.
   void stop_preparing() noexcept { orders_.forget(); }
-  /// Drops what is under way, and goes by another plan from then on, as refresh() does.
+  /// Drops what is under way and switches to another plan, as refresh() does.
   /// \param stop  a new one
-  /// \param ahead  the plan holds for the next epoch, too, which may begin ahead
+  /// \param ahead  whether the plan holds for the next epoch, too, which may then begin ahead
   void replan(owned<const erased_plan> next, owned<stop_source> stop, bool ahead) noexcept;
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -92,12 +92,12 @@ class scheduler {
     return j;
   }
   /// Sleeps until it is finished.
-  /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
+  /// \throws std::bad_alloc, and wick::error when the source's size has changed; nothing is lost then
   batch_job* take() {
     before_waiting();
     return done_.take();
   }
-  /// The same for no longer than `most`, or less: null when it is not finished then.
+  /// The same, but waits no longer than `most`, maybe less: null if the batch isn't finished by then.
   batch_job* take_for(std::chrono::nanoseconds most) {
     before_waiting();
     return done_.take_for(most);
@@ -106,9 +106,9 @@ class scheduler {
     before_waiting();
     return done_.next(on_);
   }
-  /// Before what is in a batch that was taken is looked at.
+  /// Called for a batch that was taken, before its content is used.
   void make(batch_job& j) noexcept { completion_.make(j); }
-  /// The batch was moved out of its job: its place in the ring is free.
+  /// Frees a batch's place in the ring, after the batch was moved out of its job.
   void release(batch_job& j) noexcept;
 
   /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: none left.
@@ -116,15 +116,17 @@ class scheduler {
     jobs_.helped();
     return run_some();
   }
-  /// A thread that waits may take part when samples are this short: it must not come late for its batch.
+  /// Whether samples are short enough for a waiting thread to run some without being late for its batch.
   bool short_samples() const noexcept { return runner_.grain().short_samples(); }
 
   // ---- for workers ----
 
   void run_worker(worker_jobs::worker_job* p) noexcept;
-  /// Worker jobs that found all tokens taken have retired: the thread that gives the first back starts one.
+  /// Worker jobs that found all tokens taken have retired: the thread that returns the first token starts
+  /// one.
   void give_tokens(std::uint64_t n) noexcept;
-  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  /// Nothing of the loader may be touched afterwards: the consumer may have taken the batch and destroyed the
+  /// loader.
   void finish_some(batch_job& j, std::uint64_t count) noexcept {
     if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
     completion_.run(j);
@@ -139,7 +141,7 @@ class scheduler {
   void advance(cursor& c) const noexcept {
     if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
   }
-  /// How many batches it is ahead of the consumer: more where they have taken little memory so far.
+  /// The number of batches to keep ahead of the consumer: more if they have taken little memory so far.
   std::size_t window() const noexcept {
     const std::size_t bytes = pool_->bytes_asked();
     return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
@@ -170,21 +172,21 @@ class scheduler {
   pipeline_run run_;
   source_size size_;
   epoch_orders orders_;
-  // Batches ahead, whatever they take, and where they take little: four small ones are made in no time, and
+  // The batches ahead in any case, and if they take little memory: four small ones are made in no time, and
   // used up while a thread is interrupted for less than a millisecond.
   const std::size_t few_, most_;
-  const bool suspends_;  // stages of samples may
-  tokens tokens_;        // of samples that may be under way at a time
+  const bool suspends_;  // whether stages of samples may suspend
+  tokens tokens_;        // limits the samples under way at a time
   const bool chooses_in_flight_;
   bool may_run_ahead_, run_ahead_;
 
-  // the consumer's
+  // for the consumer only
   bool started_ = false;
-  bool left_ = false;  // what is under way is being dropped
+  bool left_ = false;  // the batches under way are being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;     // what batches are opened of
-  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
-  cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
+  std::uint32_t pass_ = 0;     // the pass that new batches belong to
+  std::uint64_t to_open_ = 0;  // of the epoch asked for, if the next isn't begun ahead
+  cursor next_out_, next_in_;  // open_more() uses next_in_ and epoch_step_, too; only the consumer calls it
 
   sequencer<batch_job> done_;
   std::shared_ptr<slab_pool> pool_;

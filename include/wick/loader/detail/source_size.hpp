@@ -1,5 +1,5 @@
 /// \file
-/// Notices when a source has another size than all was planned for.
+/// Notices when a source's size is no longer the one that everything was planned for.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Asked by the consumer.
+/// Used by the consumer.
 class source_size {
  public:
   explicit source_size(const erased_pipeline& of) : of_(of), planned_(of.samples()) {}
   std::uint64_t planned() const noexcept { return planned_; }
   /// \throws wick::error when it has changed, and what the source's size() throws
   void require_same() const;
-  /// Where it was found to have changed. \throws wick::error
+  /// Called when the size was found to have changed. \throws wick::error
   [[noreturn]] void refuse() const;
-  /// From now on it has the size that it has now.
+  /// Adopts the source's current size.
   void reread() {
     planned_ = of_.samples();
     ++taken_;

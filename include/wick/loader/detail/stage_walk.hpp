@@ -1,6 +1,6 @@
 /// \file
-/// The way of an item through stages of which some suspend: a coroutine for each of those, which first runs
-/// the ones before it that don't. A sink says where the way ends, and what is measured on it.
+/// Takes an item through stages of which some suspend: one coroutine for each of those, which first runs the
+/// stages before it that don't. A sink determines where the walk ends, and what is measured on it.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ namespace wick::inline v0_1::detail {
 
 // ---- sinks ----
 
-/// The slot of a sample in its batch. Each stage has its clock.
+/// The slot of a sample in its batch. Each stage has a clock.
 template <class Path>
 struct to_slot {
   using types = typename Path::types;
@@ -73,7 +73,7 @@ struct to_slot {
     return timed_await<inner, stage_clocks, &Path::template note_phases<I>>(
         awaiter_in(operation), &j->of->clocks, static_cast<std::uint32_t>(I), begun, &c);
   }
-  /// Through the stages from I on, which don't suspend, to the end.
+  /// Runs the stages from I on, which don't suspend, to the end.
   template <std::size_t I, class Item>
   void put(Path& path, Item&& item, context& c) const {
     stage_clocks::worker& mine = j->of->clocks.mine();
@@ -97,7 +97,7 @@ struct plain_await {
   void settle() const noexcept {}
 };
 
-/// Another sample, as it comes to stage End of the one that asked for it, which all its time is charged to.
+/// Another sample, up to stage End of the sample that asked for it, which is charged for all its time.
 template <class Path, std::size_t End>
 struct to_other {
   using types = typename Path::types;
@@ -175,7 +175,7 @@ struct to_value {
   }
 };
 
-/// `Path` has the source and the stages. (A class, since g++ 12 warns of coroutines that are function
+/// `Path` has the source and the stages. (A class, since g++ 12 warns about coroutines that are function
 /// templates of types without linkage.)
 template <class Path>
 struct stage_walk {
@@ -183,7 +183,7 @@ struct stage_walk {
 
   // ---- others ----
 
-  /// A sample and the others that stage I draws for it, one after the other.
+  /// A sample and the others that stage I draws for it, one after another.
   template <std::size_t I, class Item>
   static task<sample_with_others<Item>> gather(Path* path, Item* own, context* c,
                                                typename Path::batch_type* j) {
@@ -211,7 +211,7 @@ struct stage_walk {
         cause = std::current_exception();
       }
       if (path->on().this_slot() == executor::none)
-        co_await path->on().schedule();  // a thread of the user's resumed it
+        co_await path->on().schedule();  // one of the user's threads resumed it
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
       if (cause != nullptr) draws.failed(cause, index, other.stage());
     }
@@ -231,9 +231,9 @@ struct stage_walk {
     }
   }
 
-  // ---- the way ----
+  // ---- the walk ----
 
-  /// From before stage I into the sink.
+  /// Takes an item through the stages from I on into the sink.
   template <std::size_t I, class Item, class Sink>
   static task<void> from_stage(Path* path, Item item, context* c, Sink to) {
     constexpr std::size_t stage = types::template next_async<I, Sink::end>();
@@ -250,7 +250,7 @@ struct stage_walk {
       auto waiting = to.template wait<stage>(operation, begun, *c);
       [[maybe_unused]] auto result = co_await waiting;
       if (path->on().this_slot() == executor::none)
-        co_await path->on().schedule();  // a thread of the user's resumed it
+        co_await path->on().schedule();  // one of the user's threads resumed it
       waiting.settle();
       if (to.cancelled()) throw cancelled();
       next_type next = [&] {
@@ -270,7 +270,7 @@ struct stage_walk {
 
   // ---- a cache elsewhere ----
 
-  /// The cache is given the source, and the stages before it by their names and parameters.
+  /// Gives the cache the source, and the names and parameters of the stages before it.
   static void open_cache(Path& path) {
     fingerprint_hash before;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -283,7 +283,7 @@ struct stage_walk {
     path.template stage<types::cache>().template open<typename types::kept_item>(path.source(), before);
   }
 
-  /// A sample that a cache elsewhere keeps: looked for at once, then by I/O threads; none where it has to be
+  /// Looks up a sample in a cache elsewhere: at once, then on I/O threads. Nothing if the sample must be
   /// made.
   static task<std::optional<typename types::kept_item>> ask_cache(Path* path, context* c,
                                                                   typename Path::batch_type* j) {
@@ -309,8 +309,8 @@ struct stage_walk {
     auto asking = cache.template ask<kept_item>(&cache, &path->source(), c, reserved);
     auto found = co_await std::move(asking);
     if (path->on().this_slot() == executor::none)
-      co_await path->on().schedule();  // a thread of the user's resumed it
-    if (found) {                       // else the stage is counted when the sample comes to it
+      co_await path->on().schedule();  // one of the user's threads resumed it
+    if (found) {                       // otherwise, the stage is counted when the sample reaches it
       stage_clocks& clocks = j->of->clocks;
       clocks.mine().clocks[types::cache].ran(1);
       clocks.mine().clocks[types::cache].worked(1, 0);
@@ -324,7 +324,7 @@ struct stage_walk {
     co_return std::move(found);
   }
 
-  // ---- where it begins ----
+  // ---- the start ----
 
   template <class Sink>
   static task<void> set_out_from_source(Path* path, context* c, Sink to) {
@@ -343,7 +343,7 @@ struct stage_walk {
     co_await rest;
   }
 
-  /// From the source, or from the cache, into the sink.
+  /// Takes a sample from the source, or from the cache, into the sink.
   template <class Sink>
   static task<void> set_out(Path* path, context* c, Sink to) {
     if constexpr (types::cache < Sink::end && types::cached_elsewhere) {

@@ -1,6 +1,6 @@
 /// \file
-/// A pipeline as the engine knows it: all that is compiled for each. The way of a sample through the stages
-/// that don't suspend is here, with a clock at each; through those that do, in loader/detail/stage_walk.hpp.
+/// A pipeline as the engine sees it: everything that is compiled for each one. Samples go through the stages
+/// that don't suspend here, with a clock at each, and through the others in loader/detail/stage_walk.hpp.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +95,7 @@ class typed_plan final : public erased_plan {
   epoch_plan<Path> plan_;
 };
 
-/// The first stage of a pipeline, a mix() whose weights can change.
+/// The first stage of a pipeline: a mix() whose weights can change.
 template <class Mix>
 class typed_mix final : public erased_mix {
  public:
@@ -113,8 +113,8 @@ class typed_mix final : public erased_mix {
 template <class Pipeline>
 class typed_pipeline;
 
-/// Owns the source and the stages. All workers call it at once. Which clocks are read, and by which plan
-/// others are drawn, is up to the pipeline_run of the batch.
+/// Owns the source and the stages. All workers call it at once. The batch's pipeline_run decides which clocks
+/// are read, and by which plan others are drawn.
 template <class Source, class... S>
 class typed_pipeline<pipeline<Source, S...>> final
     : public pipeline_of<typename pipeline_types<Source, S...>::delivered> {
@@ -127,7 +127,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   static constexpr std::size_t batching = types::batching, stages = types::size;
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
 
-  /// \param memory  for batches that no stage places; null: ordinary memory
+  /// \param memory  for batches if no stage provides memory; null: ordinary memory
   typed_pipeline(pipeline<Source, S...> what, executor& on, std::shared_ptr<slab_memory> memory = nullptr)
       : source_(std::move(what.origin)),
         stages_(std::move(what.stages)),
@@ -154,7 +154,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     return std::get<I>(stages_);
   }
 
-  // ---- what it is ----
+  // ---- facts ----
 
   std::uint64_t samples() const override { return source_.size(); }
   std::string key(std::uint64_t index) const override { return key_of(source_, index); }
@@ -175,7 +175,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     });
     return out;
   }
-  /// Random numbers go by a stage's number, so each counts; of shard() only that it is there.
+  /// Random numbers depend on a stage's number, so each stage counts; for shard(), only that it is there.
   std::vector<stage_identity> identity() const override {
     std::vector<stage_identity> out;
     for_each_stage([&](const auto& s) {
@@ -193,7 +193,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     erased_pipeline::add_note(out, note_of(source_));
     return out;
   }
-  /// What a batch stage asks for (pin does), else what the loader was given.
+  /// The memory that a batch stage asks for (pin does), otherwise the one that the loader was given.
   std::shared_ptr<slab_memory> batch_memory() override {
     std::shared_ptr<slab_memory> wanted;
     for_each_batch_stage([&](auto& s) {
@@ -256,7 +256,7 @@ class typed_pipeline<pipeline<Source, S...>> final
           },
           [&](std::uint64_t i, std::uint64_t index) {
             r.c.move_to(j.of->place_of(j, from + i, index));
-            r.c.enter(static_cast<std::uint32_t>(types::order_end));  // what the source throws is this one's
+            r.c.enter(static_cast<std::uint32_t>(types::order_end));  // the source's errors are this sample's
             try {
               if (bad != nullptr && bad->has(index)) throw quarantined_sample();
               run_sample<false>(r.c, typed(j), from + i, nullptr);
@@ -349,11 +349,11 @@ class typed_pipeline<pipeline<Source, S...>> final
 
   // ---- for the walk of a sample ----
 
-  /// A sample that a cache in memory keeps, as it leaves that stage; null where it has to be made.
+  /// A sample that a cache in memory keeps, as it leaves that stage; null if it must be made.
   const auto* kept(const context& c) const noexcept {
     return stage<types::cache>().template find<typename types::template item<types::cache + 1>>(c);
   }
-  /// Before a sample is made that a cache may keep.
+  /// Called before a sample is made that a cache may keep.
   void freeze_for_cache(context& c) const noexcept {
     if constexpr (types::cache < batching) c.freeze(stage<types::cache>().frozen());
   }
@@ -361,7 +361,8 @@ class typed_pipeline<pipeline<Source, S...>> final
   static Item again(const Item& kept) {
     return cloning<Item>::of(kept);
   }
-  /// From the source, or from the cache, through all stages, which don't suspend, into the slot.
+  /// Takes a sample from the source, or from the cache, through all stages, which don't suspend, into the
+  /// slot.
   template <bool Timed>
   void run_sample(context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
     if constexpr (types::cached_here) {
@@ -375,7 +376,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     freeze_for_cache(c);
     pass<types::order_end, Timed>(source_.at(c.index()), c, j, slot, clock);
   }
-  /// Through the stages from I on, which don't suspend, into the slot.
+  /// Takes an item through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item>
   void pass(Item&& item, context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
     if constexpr (Timed)
@@ -400,7 +401,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
   }
-  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  /// A source may give references to what it owns: those are copied. What it gives by value is moved.
   template <class Item>
   static decltype(auto) to_rvalue(Item&& item) {
     if constexpr (std::is_lvalue_reference_v<Item&&>)
@@ -409,7 +410,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       return std::move(item);
   }
 
-  /// The first stage that was written for what a phase does; where there is none, batch().
+  /// The first stage that was written to do a phase's work; batch() if there is none.
   static constexpr std::size_t carries_out(slot_phase p) noexcept {
     constexpr std::array<slot_phase, stages> phases{traits_of<S>.in_slot...};
     const auto found = std::find(phases.begin(), phases.begin() + batching, p);
@@ -426,7 +427,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   static void forget_phases() noexcept {
     if constexpr (carries_out_others<I>()) phase_ticks::take();
   }
-  /// Stage I is over. What it carried out for earlier stages is charged to them.
+  /// Ends stage I. Work that it carried out for earlier stages is charged to them.
   template <std::size_t I>
   static void mark(stopwatch& clock) noexcept {
     if constexpr (carries_out_others<I>()) {
@@ -438,7 +439,8 @@ class typed_pipeline<pipeline<Source, S...>> final
       clock.mark(I);
     }
   }
-  /// The same up to the first wait of a call that may suspend. Returns the ticks that were charged to others.
+  /// The same, up to the first wait of a call that may suspend. Returns the ticks that were charged to
+  /// others.
   template <std::size_t I>
   static std::uint64_t note_phases([[maybe_unused]] stage_clocks& clocks,
                                    [[maybe_unused]] std::uint64_t index) noexcept {
@@ -456,9 +458,9 @@ class typed_pipeline<pipeline<Source, S...>> final
     return all;
   }
 
-  // ---- for that of a batch ----
+  // ---- for the walk of a batch ----
 
-  /// Through the batch stages from I on, which don't suspend.
+  /// Takes a batch through the batch stages from I on, which don't suspend.
   template <std::size_t I, class Batch>
   auto pass_batch(Batch&& batch, context& c, pipeline_run& of) {
     if constexpr (I == stages) {

@@ -1,5 +1,5 @@
 /// \file
-/// The jobs on the executor that run a loader's samples, as many at a time as are of use.
+/// The jobs on the executor that run a loader's samples, as many at a time as are useful.
 #pragma once
 
 #include <algorithm>
@@ -20,27 +20,28 @@ class scheduler;
 
 /// Why worker jobs are put away, in ticks summed over them.
 struct idle_ticks {
-  std::uint64_t samples = 0;  ///< as many samples as may be under way wait for something
-  std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest is not ready
-  std::uint64_t loop = 0;     ///< the oldest is ready, and was not taken
+  std::uint64_t samples = 0;  ///< all samples that may be under way are waiting
+  std::uint64_t order = 0;    ///< all batches ahead are begun, and the oldest isn't ready
+  std::uint64_t loop = 0;     ///< the oldest is ready, but wasn't taken
 };
 
-/// What a report needs to know of how a loader works.
+/// The figures of a loader that a report needs.
 struct scheduler_figures {
   std::size_t prefetch = 1;     ///< batches ahead
   std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
-  std::uint64_t at_a_time = 1;  ///< samples that a worker claims
+  std::uint64_t at_a_time = 1;  ///< samples that a worker claims at a time
   bool loop_helps = false;      ///< the waiting loop may run samples
   bool chooses_in_flight = true;
   idle_ticks idle;
 };
 
-/// A worker job claims runs of samples on a worker, by scheduler::run_worker(); it continues by posting
-/// itself, or is put away. There are as many as workers. A consumer that helps (see loader) counts as one of
-/// them as long as it takes up a processor, since three threads on two processors only take turns, and their
-/// caches with them.
+/// A worker job claims runs of samples on a worker, by scheduler::run_worker(); then it posts itself again,
+/// or is put away. There are as many as workers. A consumer that helps (see loader) counts as one of them
+/// while it occupies a processor, since three threads on two processors only take turns, and so do their
+/// caches.
 ///
-/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
+/// Call idle, taken, start, put_away, all_away, and wait_all_away under the owner's mutex; any thread may
+/// call the rest, unless it says otherwise.
 class worker_jobs {
  public:
   struct worker_job : job {
@@ -66,15 +67,15 @@ class worker_jobs {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
     return spent_;
   }
-  /// How many are at work, about.
+  /// The approximate number at work.
   std::size_t at_work() const noexcept { return jobs_.size() - idle_.load(std::memory_order_relaxed); }
-  /// A batch that has been ready since then was taken: others can be begun.
+  /// A batch that has been ready since `ready_since` was taken: others can be begun.
   void taken(std::uint64_t ready_since) noexcept {
     if (!samples_wait_) count(ready_since, spent_.order);
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.loop);
   }
 
-  /// One more, if may_start(): it starts the next.
+  /// Starts one more, if may_start(); that one starts the next.
   void start() noexcept {
     count(now_ticks(), samples_wait_ ? spent_.samples : spent_.order);
     worker_job* const p = free_.back();
@@ -100,11 +101,11 @@ class worker_jobs {
     const std::size_t idle = idle_.load(std::memory_order_relaxed);
     return idle != 0 && (jobs_.size() - idle < beside_consumer_ || !consumer_helps());
   }
-  /// A hint: more are at work than the consumer leaves room for.
+  /// A hint: whether more are at work than the consumer leaves room for.
   bool too_many() const noexcept {
     return jobs_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
   }
-  /// It has run samples just now, and does again unless something else keeps it.
+  /// Whether the consumer has just run samples; it does so again unless something else keeps it busy.
   bool consumer_helps() const noexcept {
     // Signed: two processors' clocks may differ by a little.
     return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks();
@@ -121,7 +122,7 @@ class worker_jobs {
   static std::int64_t away_ticks() noexcept { return std::int64_t(in_ticks(500'000)); }  // about 200 µs
 
   std::size_t working() const noexcept { return jobs_.size() - free_.size(); }
-  /// Those that were away until then were so for this.
+  /// Charges the time that jobs were idle, up to `until`, to `why`.
   void count(std::uint64_t until, std::uint64_t& why) noexcept {
     if (static_cast<std::int64_t>(until - since_) <= 0) return;
     if (since_ != 0) why += (until - since_) * free_.size();

@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/batch_completion.hpp declares. Included in exactly one file of a
-/// program.
+/// Implements loader/detail/batch_completion.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +28,7 @@ void batch_completion::run(batch_job& j) noexcept {
   if (run_.on.this_slot() == executor::none) {
     try {
       return resume(run_on_worker(this, &j).handle);
-    } catch (...) {  // here, then, in a slot that helpers have
+    } catch (...) {  // otherwise here, in a helper's slot
       const executor::helper slot(run_.on);
       if (run_.facts.batched) run_.lose(j);
       return finish(j);
@@ -66,10 +65,10 @@ void batch_completion::finish(batch_job& j) noexcept {
 
 bool batch_completion::deliverable(const batch_job& j) const noexcept {
   if (j.cancelled.load(std::memory_order_relaxed)) return false;
-  return !run_.facts.batched || j.state != batch_state::lost;  // without batch() each sample is on its own
+  return !run_.facts.batched || j.state != batch_state::lost;  // without batch(), each sample is on its own
 }
 
-/// Whether its samples have to be made again: one that failed had said what shape they have.
+/// Whether its samples must be made again, because the one that set their shape failed.
 bool batch_completion::judge(batch_job& j) {
   if (!run_.facts.batched || !deliverable(j)) return false;
   std::sort(j.gaps.begin(), j.gaps.end());
@@ -137,7 +136,7 @@ void batch_completion::conclude(batch_job& j) noexcept {
   publish(j);
 }
 
-/// So that another thread sees which stage after batch() it is in.
+/// Lets other threads see which stage after batch() the batch is in.
 void batch_completion::finish_marked(batch_job& j, context& c) {
   struct marked {
     run_mark& mark;
@@ -173,8 +172,8 @@ void batch_completion::publish(batch_job& j) noexcept {
 /// Adds the delivered samples to the fingerprint, and closes the gaps.
 void batch_completion::close(batch_job& j) {
   if (j.rows() == 0) {
-    run_.pipeline.begin(j, pool_);                 // as a batch that never had a sample
-    if (run_.facts.packs) run_.pipeline.close(j);  // whose rows are padding: other ranks have theirs
+    run_.pipeline.begin(j, pool_);                 // like a batch that never had a sample
+    if (run_.facts.packs) run_.pipeline.close(j);  // its rows are padding: other ranks have theirs
     return;
   }
   fingerprint_hash shape;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/batch_job.hpp declares. Included in exactly one file of a program.
+/// Implements loader/detail/batch_job.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what loader/detail/delivery_records.hpp and loader/detail/sample_group.hpp declare. Included
-/// in exactly one file of a program.
+/// Implements loader/detail/delivery_records.hpp and loader/detail/sample_group.hpp. Included in exactly one
+/// file of a program.
 #pragma once
 
 #include <atomic>
@@ -61,7 +61,7 @@ void report_in_order(const batch_job& j, const run_settings& of, const erased_pl
   }
   if (j.unlisted && of.facts().batched) {
     to.push_back(tell_one(*j.unlisted, j, of));
-  } else if (j.unlisted) {  // all that are missing without a word
+  } else if (j.unlisted) {  // all samples that are missing without a failure
     for (std::uint64_t slot = 0; slot < j.count; ++slot) {
       failure f = *j.unlisted;
       f.slot = slot;
@@ -101,7 +101,7 @@ delivered_batch delivery_of(const batch_job& j, const scheduler& of,
     else
       out.samples_hash += hash_of_sample(of.index_at(j, slot));
   }
-  std::optional<std::uint64_t> last;  // they rise by slot
+  std::optional<std::uint64_t> last;  // failures are in order of slots
   for (const reported_failure& f : failures) {
     const bool replaced = f.entry.action == error_action::replace && f.entry.into.empty();
     if (replaced && std::exchange(last, f.slot) != f.slot) ++out.replaced;
@@ -129,7 +129,7 @@ void sample_group::take(const erased_plan& plan, const batch_job& j, std::vector
   while (next_reported_ < reported_.size() && reported_[next_reported_].slot < next_) ++next_reported_;
 }
 
-/// Which sample of the source stands at each position of a group, for the fingerprint.
+/// Finds the source's sample at each position of a group, for the fingerprint.
 void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
   indexes_.resize(static_cast<std::size_t>(j.count));
   plan.indexes(j, j.first, j.count, indexes_.data());
@@ -141,7 +141,7 @@ void sample_group::look_up(const erased_plan& plan, const batch_job& j) {
   }
 }
 
-/// Counts a sample of a group in which some failed. \throws what it failed with
+/// Counts a sample of a group in which some failed. \throws the error that it failed with
 void sample_group::tell(const erased_plan& plan, std::size_t slot, delivery_records& records) {
   const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
   if (next_reported_ < reported_.size() && reported_.front().slot == failure::whole_batch) {

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/epoch_plans.hpp declares. Included in exactly one file of a program.
+/// Implements loader/detail/epoch_plans.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::size_t number_of(const erased_mix& mix, const std::string& name) {
   return static_cast<std::size_t>(found - names.begin());
 }
 
-/// `to` in place of those before. \throws wick::error
+/// Replaces weights in `in` with those in `to`. \throws wick::error
 void replace_weights(const erased_mix& mix, const std::vector<source_weight>& to, std::vector<double>& in) {
   if (to.empty())
     throw error("set_mix_weights: no weight is given; write set_mix_weights({{\"" + mix.names().front() +
@@ -89,7 +89,7 @@ void epoch_plans::set_weights(const std::vector<source_weight>& to, std::uint64_
 next_plan epoch_plans::plan_for(std::uint64_t epoch) const {
   const bool each = settings_.facts().plans_each_epoch;
   if (planned_ == epoch || !(each || settings_.pipeline->mix() != nullptr)) return {};
-  if (!each && weights_.after.empty() && !planned_) return {};  // as the scheduler was made
+  if (!each && weights_.after.empty() && !planned_) return {};  // the scheduler still has its initial plan
   const bool known = planned_ && *planned_ != no_epoch;
   if (!each && known && (*planned_ < weights_.from) == (epoch < weights_.from))
     return {};  // the same weights
@@ -136,7 +136,7 @@ void epoch_plans::change::swap() noexcept {
   of_.scheduler_.stop_preparing();
   std::swap(of_.weights_, other_);
   of_.settings_.pipeline->mix()->set_weights(of_.weights_);
-  of_.planned_ = no_epoch;  // the next one is planned again
+  of_.planned_ = no_epoch;  // the next epoch is planned again
 }
 
 }  // namespace wick::detail

@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what loader/detail/loader_core.hpp declares: taking batches, epoch after epoch. Included in
-/// exactly one file of a program.
+/// Implements loader/detail/loader_core.hpp: taking batches, epoch after epoch. Included in exactly one file
+/// of a program.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ loader_core::loader_core(loader_shell& shell, owned<executor> own, owned<erased_
              {&scheduler_,
               [](void* of, std::uint64_t n, hang_scene& out) { static_cast<scheduler*>(of)->look(n, out); }},
              options.hang_after, options.on_hang) {
-  if (records_.account.any_bad()) data();  // of which data their indexes are, for refresh()
+  if (records_.account.any_bad()) data();  // the data that their indexes refer to, for refresh()
   if (records_.deliveries && !settings_.facts().batched) {
     throw error(
         "delivery_log_file: the pipeline gives samples, and the log is of batches; add batch() or "
@@ -67,21 +67,21 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
   if (records_.deliveries) data();
   records_.report.begin(subject());
   records_.prints.begin(e);
-  // From here on nothing is thrown before the loader stands in the epoch.
+  // Nothing throws from here until the loader is in the epoch.
   if (by) plans_.go_by(std::move(by));
   if (!progress_.resumes(e)) records_.account.begin(e);
   progress_.begin(e, plan());
   shell_.ready_ = false;
-  if (outruns) shell_.pass_.fetch_add(1, std::memory_order_relaxed);  // ranges of the epoch before
+  if (outruns) shell_.pass_.fetch_add(1, std::memory_order_relaxed);  // ends ranges of the last epoch
   const std::uint64_t number = progress_.number(plan());
   records_.drops.begin(number == 0 && !progress_.group.resumes());
   if (!on().owns_this_thread() || !scheduler_.leaves_for(e, number))
     seek_batches();
   else
-    scheduler_.leave();  // next() or next_async() waits for the end of what is under way
+    scheduler_.leave();  // next() or next_async() waits until the batches under way end
 }
 
-/// What it has not done when it throws it does the next time.
+/// If it throws, the next call does the rest.
 void loader_core::seek_batches() {
   progress_.sought = false;
   if (progress_.left != 0) scheduler_.seek(*progress_.epoch, progress_.number(plan()));
@@ -166,14 +166,14 @@ batch_job* loader_core::wait(const wait_check* check) {
 
 namespace {
 
-/// A batch's place in the ring: free afterwards, whatever is thrown.
+/// A batch's place in the ring; it is freed at the end, whatever is thrown.
 class taken_job {
  public:
   taken_job(scheduler& of, batch_job& j) noexcept : of_(of), job_(&j) {}
   taken_job(const taken_job&) = delete;
   taken_job& operator=(const taken_job&) = delete;
   ~taken_job() { release(); }
-  /// What is needed of it afterwards was copied.
+  /// What is needed from it afterwards has been copied.
   void release() noexcept {
     if (job_ != nullptr) of_.release(*std::exchange(job_, nullptr));
   }
@@ -185,7 +185,7 @@ class taken_job {
 
 }  // namespace
 
-/// False when there is more to take first.
+/// False if there is nothing to hand over yet.
 bool loader_core::deliver(batch_job& j) {
   --progress_.left;
   records_.report.took_batch();
@@ -207,7 +207,7 @@ bool loader_core::next_in_group() {
   return found.has_value();
 }
 
-/// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
+/// \throws the error that one of its samples failed with, if on_error has no other action; too_many_errors
 void loader_core::deliver_batch(batch_job& j) {
   taken_job taken(scheduler_, j);
   scheduler_.make(j);
@@ -244,7 +244,7 @@ void loader_core::deliver_batch(batch_job& j) {
   }
 }
 
-/// Before the consumer has the batch, if there is one.
+/// Called before the consumer has the batch, if there is one.
 void loader_core::log_delivery(delivered_batch b, bool there) noexcept {
   b.batches = batches();
   if (!there) b.samples = b.replaced = b.order_hash = b.samples_hash = 0;
@@ -314,7 +314,7 @@ void loader_core::stop_trace() {
   records_.report.stop_trace();
 }
 
-/// At a batch that was taken, and is still in its place.
+/// Called for a batch that was taken and is still in its place.
 void loader_core::look(const batch_job& j) noexcept {
   records_.report.look(scheduler_.depths(), {.sequence = j.sequence,
                                              .epoch = j.epoch,

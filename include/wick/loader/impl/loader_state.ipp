@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what loader/detail/loader_core.hpp declares: where a loader stands, and how that changes
-/// between batches. Included in exactly one file of a program.
+/// Implements loader/detail/loader_core.hpp: a loader's progress, and how that changes between batches.
+/// Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -43,11 +43,11 @@ void loader_core::load_state(std::span<const std::byte> bytes) {
   next_plan by = plans_.plan_for(s.epoch);
   const erased_plan& then = by ? *by.plan : plan();
   require_stands(s, then);
-  if (s.batch == then.batches()) s.begin_next_epoch();  // written where the epoch had more samples
+  if (s.batch == then.batches()) s.begin_next_epoch();  // written when the epoch had more samples
   auto loaded = make_owned<const loader_state>(std::move(s));
   if (exchanges_ && progress_.left == 0) look_at_data();
   records_.account.read(*loaded);
-  // From here on nothing is thrown.
+  // Nothing throws from here on.
   weights.keep();
   records_.drops.of_training = records_.drops.reported = loaded->filtered;
   if (by) plans_.go_by(std::move(by));
@@ -70,7 +70,7 @@ void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
   to.epoch = epoch;
   to.batch = batch;
   to.rounds = progress_.rounds;
-  if (!batched) {  // groups of positions, of which each rank has a part
+  if (!batched) {  // groups of positions, each shared by the ranks
     const std::uint64_t group = then.batch_size(), in_group = batch % group;
     const std::uint64_t size = std::min(group, there - (batch - in_group));
     const shard_stage& share = settings_.facts().shard;
@@ -80,13 +80,13 @@ void loader_core::seek(std::uint64_t epoch, std::uint64_t batch) {
   }
   auto target = make_owned<const loader_state>(std::move(to));
   if (exchanges_ && progress_.left == 0) look_at_data();
-  // From here on nothing is thrown.
+  // Nothing throws from here on.
   records_.account.begin(epoch);
   if (by) plans_.go_by(std::move(by));
   progress_.load(std::move(target));
 }
 
-/// \throws wick::error when the state stands where this loader's epoch has no batch
+/// \throws wick::error when this loader's epoch has no batch at the state's place
 void loader_core::require_stands(const loader_state& s, const erased_plan& by) const {
   if (s.batch > by.batches() || (s.sample != 0 && (settings_.facts().batched || s.batch == by.batches()))) {
     throw error("load_state: the state is at batch " + std::to_string(s.batch) + " of an epoch of " +
@@ -101,7 +101,7 @@ void loader_core::require_resumable(const loader_state& s, const char* what) con
   if (const std::string differs = difference(s, now); !differs.empty()) throw error(what + differs);
 }
 
-/// At the beginning of an epoch, before which the samples may have been exchanged.
+/// Called at the beginning of an epoch, before which the samples may have been exchanged.
 void loader_core::look_at_data() {
   const std::uint64_t now = settings_.pipeline->source_fingerprint();
   if (data_ && *data_ != now) {
@@ -111,7 +111,7 @@ void loader_core::look_at_data() {
   data_ = now;
 }
 
-/// Their indexes are those of other samples now.
+/// Called when the failed samples' indexes belong to other samples now.
 void loader_core::forget_bad() {
   if (!records_.account.any_bad()) return;
   records_.account.forget_bad();
@@ -132,7 +132,7 @@ void loader_core::require_refreshed() const {
   if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
 }
 
-/// Plans over the data as they are now.
+/// Plans over the current data.
 void loader_core::refresh() {
   const single_user::hold mine(shell_.user_, "refresh()");
   on().require_workers();

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/own_executor.hpp declares. Included in exactly one file of a program.
+/// Implements loader/detail/own_executor.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ owned<executor> own_executor(const loader_options& options, bool device) {
                                             : "io_threads") +
                 " is given beside .executor, which has threads of its own; leave one of the two out");
   }
-  // Each of these takes a thread, and a place in all that is kept a worker.
+  // Each of these takes a thread, and a place in everything that is kept per worker.
   const std::size_t most = std::max<std::size_t>(64, 8 * available_cpus());
   const auto check = [](const char* name, std::optional<std::size_t> given, std::size_t limit) {
     if (!given || (*given >= 1 && *given <= limit)) return;

@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what loader/detail/pipeline_run.hpp and loader/detail/erased_pipeline.hpp declare. Included
-/// in exactly one file of a program.
+/// Implements loader/detail/pipeline_run.hpp and loader/detail/erased_pipeline.hpp. Included in exactly one
+/// file of a program.
 #pragma once
 
 #include <string_view>
@@ -52,7 +52,7 @@ run_settings::run_settings(owned<erased_pipeline> what, const loader_options& op
       only_fails(policy.only_fails()),
       stage_names(pipeline->stage_names()),
       names(names_of(*pipeline)),
-      // Without a list the source is not asked for its fingerprint, which may take long.
+      // Without a list, the source isn't asked for its fingerprint, which may take long.
       bad(options.quarantine.empty() ? quarantine()
                                      : read_quarantines(options.quarantine, listed(), stage_names)) {
   check();
@@ -125,7 +125,7 @@ void pipeline_run::count(stage_clock* of, std::size_t first, std::uint64_t sampl
 }
 
 void pipeline_run::count_batch(std::size_t stage, std::uint64_t begun, const context& c, span_kind kind) {
-  if (on.this_slot() == executor::none) return;  // the consumer, of an empty batch
+  if (on.this_slot() == executor::none) return;  // the consumer, with an empty batch
   const std::uint64_t now = now_ticks();
   clocks.worked(static_cast<std::uint32_t>(stage), now - begun, c.index());
   if (trace_lane& lane = clocks.lane(); lane.on()) {
@@ -149,7 +149,7 @@ void pipeline_run::add_failed(batch_job& j, std::vector<failure>& to, std::uint6
   try {
     to.push_back(f);
   } catch (...) {
-    j.lose(std::move(f));  // and with it the batch: this one counts as ended
+    j.lose(std::move(f));  // and with it the batch: this sample counts as ended
   }
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/report_recorder.hpp declares. Included in exactly one file of a program.
+/// Implements loader/detail/report_recorder.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void report_recorder::end_probe() noexcept {
   probes_ = false;
   const std::uint64_t now = now_ticks();
   const thread_usage usage = usage_of_this_thread();
-  // One that the loop has ended on another thread says nothing.
+  // A step that ended on another thread doesn't count.
   if (usage.nanoseconds != 0 && ::pthread_equal(step_thread_, ::pthread_self()) != 0) {
     counted_.totals.step_ticks += now - probed_at_;
     counted_.totals.step_nanoseconds += usage.nanoseconds - at_step_.nanoseconds;
@@ -107,7 +107,7 @@ std::vector<std::string> report_recorder::row_names(const std::vector<std::strin
   return out;
 }
 
-/// What holds for any period that ends now.
+/// The totals that hold for any period ending now.
 report_totals report_recorder::totals_of(const subject& of) const {
   report_totals out;
   out.tick = scale_.seconds_per_tick();
@@ -133,7 +133,7 @@ report_totals report_recorder::totals_of(const subject& of) const {
   return out;
 }
 
-/// The slowest sample of each row since the report before.
+/// The slowest sample of each row since the last report.
 void report_recorder::add_slowest(const subject& of, report_totals& to) {
   const auto key = [&](std::uint64_t index) -> std::string {
     try {

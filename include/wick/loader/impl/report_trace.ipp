@@ -1,6 +1,6 @@
 /// \file
-/// The bodies for the trace and the timeline that loader/detail/report_recorder.hpp declares. Included in
-/// exactly one file of a program.
+/// Implements the trace and the timeline of loader/detail/report_recorder.hpp. Included in exactly one file
+/// of a program.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void report_recorder::trace(const subject& of, const std::vector<std::string>& n
   what.workers = of.on.workers();
   what.io_threads = of.on.io().threads();
   what.stages = names;
-  what.stages.resize(of.order_row + 1, "source");  // what fails before its first stage
+  what.stages.resize(of.order_row + 1, "source");  // for samples that fail before their first stage
   what.first = of.first;
   what.last = std::min(of.batching, names.size() - 1);
   what.positions = positions;
@@ -44,7 +44,7 @@ void report_recorder::look(const queue_depths& depths, traced_batch batch) noexc
   if (!trace_) return;
   batch.taken = came_;
   trace_->took(batch);
-  const std::uint64_t spent = trace_->look(depths);  // no part of the step
+  const std::uint64_t spent = trace_->look(depths);  // not part of the step
   came_ += spent;
   begun_ += spent;
 }

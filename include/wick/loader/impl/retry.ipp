@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/retry.hpp declares. Included in exactly one file of a program.
+/// Implements loader/detail/retry.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
+/// Times a sample that runs alone, in a pipeline where none suspends, as a run of one.
 struct on_the_clocks {
   pipeline_run& of;
   context& sample;
@@ -44,12 +44,12 @@ struct on_the_clocks {
 
 namespace {
 
-constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
-constexpr std::uint32_t most_in_turn = 100;          // that fail, go well and fail again without an end
+constexpr std::uint32_t substitute_stream = 0xFFFF;  // no stage's
+constexpr std::uint32_t most_in_turn = 100;          // in case failure and success alternate forever
 
 on_error::rule rule_for(const run_settings& s, const failure& f) { return s.policy.rule_for(s.stage_of(f)); }
 
-/// Runs a sample once. What went wrong is in `f` afterwards.
+/// Runs a sample once. If it fails, the failure is in `f` afterwards.
 task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
   c->move_to({run->settings.seed, c->epoch(), f->position, f->index});
   std::exception_ptr cause;
@@ -67,14 +67,14 @@ task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
     cause = std::current_exception();
   }
   if (run->on.this_slot() == executor::none)
-    co_await run->on.schedule();  // a thread of the user's resumed it
+    co_await run->on.schedule();  // one of the user's threads resumed it
   if (cause == nullptr) co_return true;
   f->take_cause(std::move(cause), c->stage());
   if (!run->settings.is_bad(f->to_blame())) ++f->tries;
   co_return false;
 }
 
-/// As often as the rule for what went wrong last says, with its pauses.
+/// Retries as often as the rule for the latest failure says, with its pauses.
 task<bool> try_again(pipeline_run* run, batch_job* j, context* c, failure* f) {
   if (f->tries == 0) co_return false;  // on the quarantine list
   for (;;) {
@@ -99,7 +99,7 @@ task<bool> try_again(pipeline_run* run, batch_job* j, context* c, failure* f) {
       co_return true;
     }
     if (f->to_blame() == before.to_blame()) continue;
-    // That one went well; now it is another that has failed, and has tries of its own.
+    // That sample succeeded; now another one has failed, and has tries of its own.
     f->tries = run->settings.is_bad(f->to_blame()) ? 0 : 1;
     f->number = before.number + 1;
     f->others = before.others + (before.of_other() ? 1 : 0);
@@ -110,8 +110,8 @@ task<bool> try_again(pipeline_run* run, batch_job* j, context* c, failure* f) {
   }
 }
 
-/// A failed other is left out of its sample, and another is drawn when the sample is made again: as often as
-/// a substitute would be.
+/// Leaves a failed other out of its sample, so that another is drawn when the sample is made again: as often
+/// as a substitute would be.
 void draw_without(const run_settings& s, failure& f) {
   if (f.action != error_action::skip && f.action != error_action::replace) return;
   if (f.drawn < s.policy.options().substitutes) {
@@ -122,7 +122,7 @@ void draw_without(const run_settings& s, failure& f) {
   }
 }
 
-/// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
+/// Draws a substitute from the epoch's samples, into f.substitute. False when enough were drawn.
 bool draw(const pipeline_run& run, const batch_job& j, random_stream& from, std::vector<std::uint64_t>& tried,
           failure& f) {
   while (f.drawn < run.settings.policy.options().substitutes) {
@@ -143,7 +143,7 @@ void count_substitute(batch_job& j, std::uint64_t position, std::uint64_t index,
 }  // namespace
 
 task<bool> settle(pipeline_run* run, batch_job* j, context* c, failure f) {
-  const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
+  const std::uint64_t counted = print_of(f.position, f.index);  // as if it had succeeded
   if (f.dropped) {
     f.action = error_action::skip;
     j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
@@ -154,14 +154,14 @@ task<bool> settle(pipeline_run* run, batch_job* j, context* c, failure f) {
   }
   random_stream draws(run->settings.seed, c->epoch(), f.position, substitute_stream);
   const std::uint64_t planned = f.index;
-  std::vector<std::uint64_t> tried;  // indexes that are no good here
+  std::vector<std::uint64_t> tried;  // indexes that can't be used here
   for (;;) {
     if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
       task<bool> retrying = try_again(run, j, c, &f);
       const bool good = co_await retrying;
       if (good)
         f.action = error_action::retry;
-      else if (f.dropped)  // a substitute that is left out is no good: another one
+      else if (f.dropped)  // a filtered substitute is of no use: draw another
         f.action = f.index != planned ? error_action::replace : error_action::skip;
       else if (!j->cancelled.load(std::memory_order_relaxed))
         f.action = *rule_for(run->settings, f).action;

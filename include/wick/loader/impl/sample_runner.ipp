@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what loader/detail/sample_runner.hpp declares. Included in exactly one file of a program.
+/// Implements loader/detail/sample_runner.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -26,20 +26,20 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
   stage_clocks::worker& mine = run_.clocks.mine();
   const std::uint64_t begun = now_ticks();
   mine.mark.thread.store(&this_thread_resumption(), std::memory_order_relaxed);
-  mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that a report then has them
+  mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that reports include them
   const prefetch_depth& depth = prefetch_choice::all[0];
   for_each_position(
       *run_.plan, j, j.first + from, count, run_.facts.prefetches ? depth.samples : 0,
       [&](std::uint64_t index) { run_.pipeline.prefetch(index, depth.bytes); },
       [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
-        // A sample that may end while others are begun is counted before it is.
+        // Samples are counted before they begin, since they may end while others are begun.
         if (run_.facts.batched) j.print.fetch_add(prints_of(first, indexes, n), std::memory_order_relaxed);
       },
       [&](std::uint64_t i, std::uint64_t index) {
         const place where = run_.place_of(j, from + i, index);
         try {
           resume(run_one(this, &j, from + i, where, begun).handle);
-        } catch (...) {  // no memory for its frame: nothing of it has begun
+        } catch (...) {  // no memory for its frame: it hasn't begun
           lose(j, from + i, where);
         }
       });
@@ -52,8 +52,8 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   stage_clock* const clocks = mine.clocks;
   stage_clock& order = clocks[run_.facts.order_row];
   const std::uint64_t begun = now_ticks();
-  // Clocks are read between stages for slow samples, and of the fast ones for the first few of one run in 64,
-  // which stand for 64 runs.
+  // Slow samples have clocks read between stages. Of fast ones, only the first few of one run in 64 do, and
+  // stand for 64 runs.
   const bool slow = grain_.slow_samples();
   const bool timed = slow || order.count() >= mine.next_timed;
   if (timed) mine.next_timed = order.count() + 64 * count;
@@ -62,7 +62,7 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   context c = run_.context_at({}, j);
   mine.mark.begin(j.sequence, j.first + from, count, begun);
   sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}, mine.mark};
-  constexpr std::uint64_t few = 32;  // are computed together, too
+  constexpr std::uint64_t few = 32;  // also the number computed together
   const std::uint64_t clocked = !timed ? 0 : slow ? count : std::min(count, few);
   const std::uint64_t weight = slow ? 1 : timed ? 64 * count / clocked : 0;
   if (timed) {
@@ -129,7 +129,7 @@ void sample_runner::settle_all(batch_job& j, std::vector<failure>& failed) noexc
   }
 }
 
-/// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
+/// Settles a failure in a pipeline where no stage suspends; it may still wait for a retry.
 detached sample_runner::settle_one(sample_runner* self, batch_job* j, failure* of) {
   failure f = std::move(*of);
   pipeline_run& run = self->run_;
@@ -140,11 +140,11 @@ detached sample_runner::settle_one(sample_runner* self, batch_job* j, failure* o
   } catch (...) {
     j->lose(f);
   }
-  f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
+  f.cause = nullptr;  // frees the exception before the sample ends
   self->owner_.finish_some(*j, 1);
 }
 
-/// A sample for which there was no memory; called where that was caught.
+/// Handles a sample for which there was no memory. Called in the catch block.
 void sample_runner::lose(batch_job& j, std::uint64_t slot, const place& where) noexcept {
   context c = run_.context_at(where, j);
   c.enter(static_cast<std::uint32_t>(run_.facts.first));
@@ -178,8 +178,8 @@ detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t
     } catch (...) {
       j->lose(f);
     }
-    f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
-    // Where settling ended early it may have been anywhere.
+    f.cause = nullptr;  // frees the exception before the sample ends
+    // If settling ended early, this may be any thread.
     if (run.on.this_slot() == executor::none) co_await run.on.schedule();
   }
   // Before the sample counts as finished: afterwards the loader may be gone.

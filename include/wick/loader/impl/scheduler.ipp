@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what loader/detail/scheduler.hpp declares, and what goes with it. Included in exactly one
-/// file of a program.
+/// Implements loader/detail/scheduler.hpp, with the classes source_size and worker_jobs. Included in exactly
+/// one file of a program.
 #pragma once
 
 #include <chrono>
@@ -72,7 +72,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       jobs_(*this, on_) {}
 
 scheduler::~scheduler() {
-  if (on_.forked()) return;  // the child of a fork has no workers, so nothing would ever end
+  if (on_.forked()) return;  // a fork's child has no workers, so nothing would ever end
   drain(nullptr);
   if (on_.must_not_block()) {
     work_until([&] {
@@ -86,7 +86,7 @@ scheduler::~scheduler() {
   pool_->close();
 }
 
-/// A thread of the executor waits, and runs what others wait for.
+/// Waits on a thread of the executor, running what others wait for.
 template <class Done>
 void scheduler::work_until(Done done) noexcept {
   while (!done()) {
@@ -95,7 +95,7 @@ void scheduler::work_until(Done done) noexcept {
 }
 
 scheduler_figures scheduler::figures() noexcept {
-  if (on_.forked()) return {};  // a worker that is missing here may have the mutex
+  if (on_.forked()) return {};  // a worker that doesn't exist here may hold the mutex
   const auto lock = lock_briefly(mutex_);
   return {window(),
           suspends_ ? tokens_.limit() : 0,
@@ -116,7 +116,7 @@ queue_depths scheduler::depths() noexcept {
 
 void scheduler::seek(std::uint64_t epoch, std::uint64_t number) {
   if (left_ || !comes_next(epoch, number)) {
-    // Another epoch than the foreseen one. A loop that repeats an epoch does so the next time, too.
+    // Not the expected epoch. A loop that repeats an epoch does so the next time, too.
     if (started_) {
       drain(make_owned<stop_source>());
       left_ = false;
@@ -167,7 +167,7 @@ void scheduler::release(batch_job& j) noexcept {
   advance(next_out_);
   try {
     open_more();
-  } catch (...) {  // no memory: a wait for a batch that was not opened tries again
+  } catch (...) {  // no memory: waiting for a batch that wasn't opened tries again
   }
   const auto lock = lock_briefly(mutex_);
   jobs_.taken(ready_since);
@@ -179,7 +179,7 @@ void scheduler::release(batch_job& j) noexcept {
 void scheduler::open_more() {
   const std::uint64_t end = done_.taken() + window();
   while (ahead_.count() < end) {
-    if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
+    if (next_in_.number == 0 && size_.changed()) break;  // the next epoch() reports it
     if (!run_ahead_ && to_open_ == 0) break;
     open(ahead_.at(ahead_.count()), ahead_.count());
     if (!run_ahead_) --to_open_;
@@ -202,13 +202,13 @@ void scheduler::open(batch_job& j, std::uint64_t sequence) {
   j.pass = pass_;
   completion_.begin(j);
   if (j.under_way) j.under_way->make_room(static_cast<std::size_t>(j.count) + 1);
-  // From here on nothing is thrown.
+  // Nothing throws from here on.
   j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
   j.offer();
   finish_some(j, 1);
 }
 
-/// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
+/// \throws std::bad_alloc or wick::error when no batch could be begun to wait for
 void scheduler::before_waiting() {
   stop_helping();
   if (ahead_.count() != done_.taken()) return;
@@ -217,7 +217,7 @@ void scheduler::before_waiting() {
   const auto lock = lock_briefly(mutex_);
   start_worker();
 }
-/// Before the consumer sleeps: workers may run the samples now that were left for it.
+/// Called before the consumer sleeps: workers may now run the samples that were left for it.
 void scheduler::stop_helping() noexcept {
   if (!jobs_.has_helped()) return;
   const auto lock = lock_briefly(mutex_);
@@ -225,16 +225,16 @@ void scheduler::stop_helping() noexcept {
   start_worker();
 }
 void scheduler::start_worker() noexcept {
-  if (!jobs_.may_start()) return;  // before anything that workers are writing is looked at
+  if (!jobs_.may_start()) return;  // first, before reading anything that workers write
   if (!orders_.wanted()) {
     const std::uint64_t left = ahead_.unclaimed();
     if (left == 0 || !may_claim()) return;
     if (jobs_.consumer_helps() && runner_.grain().not_worth_a_wake(left))
-      return;  // it takes them when it comes for them
+      return;  // it runs them when it wants its batch
   }
   jobs_.start();
 }
-/// True when the worker job was put away; false when there is work for it after all.
+/// True if the worker job was put away; false if there is work for it after all.
 bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
   const auto lock = lock_briefly(mutex_);
   if (!jobs_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
@@ -242,8 +242,8 @@ bool scheduler::retire(worker_jobs::worker_job* p) noexcept {
   return true;
 }
 
-/// Leaves all batches that are under way: unclaimed samples are not begun, the others end. `next_stop` stops
-/// the later ones.
+/// Leaves all batches under way: unclaimed samples aren't begun, and the others end. `next_stop` stops later
+/// batches.
 void scheduler::drain(owned<stop_source> next_stop) noexcept {
   if (cancel()) {
     while (done_.taken() < ahead_.count()) {
@@ -256,7 +256,7 @@ void scheduler::drain(owned<stop_source> next_stop) noexcept {
     }
   }
   if (!next_stop || !run_.stop->stop_requested()) return;
-  // The callbacks and tokens of the old source are gone with the samples that had them.
+  // The callbacks and tokens of the old stop source are gone, with the samples that had them.
   const auto lock = lock_briefly(mutex_);
   run_.stop = std::move(next_stop);
 }
@@ -314,7 +314,7 @@ bool scheduler::run_some() noexcept {
   return true;
 }
 
-/// Of a batch whose samples are short they would be waited for one by one.
+/// If a batch's samples are short, its cache lines would be waited for one by one.
 void scheduler::fetch_lines(const batch_job& j) const noexcept {
   if (!short_samples()) return;
   fetch_to_write(&j, j.bytes);

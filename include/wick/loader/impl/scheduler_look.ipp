@@ -1,5 +1,5 @@
 /// \file
-/// Where a loader's samples are when no batch comes. Included in exactly one file of a program.
+/// Finds a loader's samples when no batch comes. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void scheduler::look(std::uint64_t sequence, hang_scene& out) {
     if (p.samples == 0) {
       p.name = "batch " + std::to_string(j.number);
     } else if (p.samples == 1) {
-      const std::lock_guard lock(j.mutex);  // of its failures: a substitute may stand there
+      const std::lock_guard lock(j.mutex);  // guards its failures: a substitute may have this place
       const failure f = run_.failure_at(j, p.first - j.first);
       p.first = f.position;
       p.index = f.index;
@@ -71,7 +71,7 @@ void scheduler::look(std::uint64_t sequence, hang_scene& out) {
     add(ahead_.at(s), p);
   }
   out.sort();
-  // The source's own, which may take long: not before the samples are free to end.
+  // The source makes the keys, which may take long: not before the samples are free to end.
   for (std::size_t i = 0; i < std::min(out.places.size(), hang_scene::most_places); ++i) {
     hang_scene::place& p = out.places[i];
     if (p.samples == 1)

@@ -1,5 +1,6 @@
 /// \file
-/// How a stage is applied to an item: to the whole or to its data, with a context or without, now or awaited.
+/// How a stage is applied to an item: to all of it or to its data, with or without a context, directly or
+/// awaited.
 #pragma once
 
 #include <concepts>
@@ -19,7 +20,7 @@ namespace wick::inline v0_1::detail {
 
 // ---- calling ----
 
-/// What is called in the end: the callable of a stage that only carries one.
+/// The object to call: for a stage that only carries a callable, the callable.
 template <class S>
 struct callee {
   using type = S;
@@ -40,14 +41,14 @@ using raw_result = decltype(call(std::declval<S&>(), std::declval<X&>(), std::de
 
 // ---- lazy values ----
 
-/// A value that stands for another not yet made (a picture not yet decoded): a stage that wants the other
-/// gets it.
+/// A value that stands for one that isn't made yet (an image that isn't decoded yet): a stage that wants that
+/// one gets it.
 template <class T>
 concept lazy = requires(T t) {
   typename T::materialized_type;
   { std::move(t).materialize() } -> std::same_as<typename T::materialized_type>;
 };
-/// Maps a value, or each part of a sample<> and of a tuple, by Map<part>: `type`, and make(part).
+/// Maps a value, or each part of a sample<> or tuple, with Map<part>: `type`, and make(part).
 template <template <class> class Map, class T>
 struct in_parts : Map<T> {};
 template <template <class> class Map, class D, class T>
@@ -97,7 +98,7 @@ struct data_of<sample<D, T>> {
   using type = D;
 };
 
-/// A stage is not asked for what it is not meant for: none takes void.
+/// A stage isn't tried with items that it isn't meant for: no stage takes void.
 template <class S, class Item>
 consteval way way_of() {
   using callable = typename callee<S>::type;
@@ -116,7 +117,7 @@ consteval way way_of() {
     return way::none;
 }
 
-/// What a stage is called with, by each way.
+/// The type that a stage is called with, for each way.
 template <class Item, way W>
 struct argument_by {
   using type = Item;
@@ -137,7 +138,7 @@ struct argument_by<Item, way::materialized_data> {
 template <class R, class Item>
 using or_item = std::conditional_t<std::is_void_v<R>, Item, std::remove_cvref_t<R>>;
 
-/// What stage S makes of an Item: `argument` is what it is called with, `raw` what it returns, `type` the
+/// How stage S is applied to an Item: `argument` is what it is called with, `raw` what it returns, `type` the
 /// next item.
 template <class S, class Item, way W = way_of<S, Item>()>
 struct application;
@@ -177,7 +178,7 @@ using next_item = typename application<S, Item>::type;
 template <class S, class Item>
 inline constexpr bool is_async = application<S, Item>::async;
 
-/// Puts a stage's result in the place of what it was called with.
+/// Replaces what a stage was called with by the stage's result.
 template <class Next, class Item, class R>
 Next rebuild(Item&& item, R&& result) {
   if constexpr (std::is_same_v<Next, std::remove_cvref_t<R>>) {
@@ -187,7 +188,7 @@ Next rebuild(Item&& item, R&& result) {
   }
 }
 
-/// Applies a stage that does not suspend.
+/// Applies a stage that doesn't suspend.
 template <class S, class Item>
 next_item<S, Item> apply(S& s, Item&& item, context& c) {
   using how = application<S, std::remove_cvref_t<Item>>;

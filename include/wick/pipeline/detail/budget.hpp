@@ -1,5 +1,5 @@
 /// \file
-/// A bound on memory in flight: samples take bytes before they are read and give them back when they are
+/// A bound on memory in flight: samples take bytes before they are read and give them back once they are
 /// decoded.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace wick::inline v0_1::detail {
 
 class byte_budget;
 
-/// Whose turn it is where memory is short: the lowest first, pass by pass through the data.
+/// Whose turn it is when memory is short: the lowest first, pass by pass through the data.
 struct turn {
   std::uint64_t pass = 0;
   std::uint64_t position = 0;
@@ -35,13 +35,13 @@ struct turn {
   friend constexpr auto operator<=>(const turn&, const turn&) = default;
 };
 
-/// Some bytes taken from a budget; given back when this is dropped, on any thread.
+/// Bytes taken from a budget; given back when this is destroyed, on any thread.
 class [[nodiscard]] byte_charge {
  public:
   byte_charge() noexcept = default;
   byte_charge(byte_charge&& other) noexcept
       : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  /// Gives back what this held, at once.
+  /// Gives back at once what this held.
   byte_charge& operator=(byte_charge&& other) noexcept {
     byte_charge old(std::move(other));
     std::swap(budget_, old.budget_);
@@ -50,7 +50,7 @@ class [[nodiscard]] byte_charge {
   }
   ~byte_charge() { reset(); }
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Up to `n` bytes of this as a charge of their own.
+  /// Splits off up to `n` bytes as a separate charge.
   byte_charge split(std::size_t n) noexcept {
     n = std::min(n, bytes_);
     bytes_ -= n;
@@ -66,38 +66,39 @@ class [[nodiscard]] byte_charge {
   std::size_t bytes_ = 0;
 };
 
-/// What one piece of work has taken from a budget, in several steps if need be; all of it is given back at
-/// once. Several coroutines of that work may take at the same time.
+/// The bytes that one piece of work has taken from a budget, possibly in several steps; they are all given
+/// back at once. Several coroutines of that work may take bytes at the same time.
 class byte_account {
  public:
   byte_account() noexcept = default;
   byte_account(const byte_account&) = delete;
   byte_account& operator=(const byte_account&) = delete;
   ~byte_account() { give_back(); }
-  /// Not while a coroutine takes for this account.
+  /// Don't call it while a coroutine takes bytes for this account.
   inline void give_back() noexcept;
 
  private:
   friend class byte_budget;
   byte_budget* budget_ = nullptr;  // null until something was taken
-  std::size_t bytes_ = 0;          // this and the next under the budget's mutex
+  std::size_t bytes_ = 0;          // this and the next: under the budget's mutex
   std::size_t waiting_ = 0;
 };
 
 /// A number of bytes that many coroutines share. A coroutine that finds too few suspends; grants go to the
 /// lowest turn first, since an ordered consumer waits for that one.
 ///
-/// A small budget makes a pipeline slow and never stuck. A request for more than the whole budget is let
-/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
-/// of those is let through. And so is one when a coroutine waits and nothing is given back for `patience`, or
-/// for a hundredth of it in which the executor is at rest (twice as long each time): the holder of the bytes
-/// may be waiting for that coroutine, for a lock of the user's perhaps. It is the lowest turn that holds some
-/// already, since that one may have a lock and gives back; else the lowest.
+/// A small budget makes a pipeline slow but never stuck. A request for more than the whole budget is let
+/// through when no other bytes are out. When all bytes that are out belong to accounts that wait for more,
+/// one of those is let through. The same happens when a coroutine waits and nothing is given back for
+/// `patience`, or for a hundredth of it while the executor is at rest (twice as long each time): the holder
+/// of the bytes may be waiting for that coroutine, perhaps for a lock in the user's code. The waiter let
+/// through is the lowest turn that already holds bytes, since it may have a lock and gives bytes back;
+/// otherwise the lowest turn.
 ///
-/// Any thread may take and give back. A thread that gives back hands the bytes to the waiters before it
+/// Any thread may take and give back. A thread that gives bytes back hands them to the waiters before it
 /// returns. They continue on their executor, which must outlive the budget. The budget must outlive its
-/// charges and accounts, and be destroyed when no coroutine waits. A cancelled waiter is not taken out of the
-/// queue: its turn comes, and it gives the bytes back at once.
+/// charges and accounts, and no coroutine may wait when it is destroyed. A cancelled waiter stays in the
+/// queue: when its turn comes, it gives the bytes back at once.
 class byte_budget {
  public:
   using clock = timer::clock;
@@ -108,14 +109,15 @@ class byte_budget {
   ~byte_budget();
 
   std::size_t limit() const noexcept { return limit_; }
-  /// Bytes out at this moment, for reports: it may be old when it is looked at.
+  /// The bytes that are out at this moment, for reports; the number may already be out of date.
   std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  /// The most that was ever out at one time.
+  /// The most bytes that were ever out at one time.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
-  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes a waiting request.
+  /// Takes the bytes at once or not at all; then the charge is empty. Any thread. Never overtakes a waiting
+  /// request.
   byte_charge try_acquire(std::size_t bytes) noexcept;
-  /// The same into an account.
+  /// The same, into an account.
   bool try_acquire(byte_account& into, std::size_t bytes) noexcept;
 
   class waiter : protected job {
@@ -186,10 +188,10 @@ class byte_budget {
   };
 
   /// `byte_charge c = co_await budget.acquire(on, n, turn)`: suspends until n bytes are free; resumes on
-  /// `on`. A coroutine that waits while it holds a charge can deadlock: use an account where there is more
-  /// than one step. Awaiting throws std::bad_alloc.
+  /// `on`. A coroutine that waits while it holds a charge can deadlock: use an account if there is more than
+  /// one step. Awaiting throws std::bad_alloc.
   acquire_awaiter acquire(executor& on, std::size_t bytes, turn at) noexcept { return {this, on, bytes, at}; }
-  /// `co_await budget.acquire(account, on, n, turn)`: n bytes more for `account`, which must outlive the
+  /// `co_await budget.acquire(account, on, n, turn)`: n more bytes for `account`, which must outlive the
   /// wait.
   account_awaiter acquire(byte_account& into, executor& on, std::size_t bytes, turn at) noexcept {
     return {this, into, on, bytes, at};
@@ -201,7 +203,7 @@ class byte_budget {
 
   // ---- under the mutex ----
 
-  /// All bytes that are out belong to accounts that wait for more.
+  /// Whether all bytes that are out belong to accounts that wait for more.
   bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
   bool fits(std::size_t bytes) const noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed);
@@ -217,9 +219,9 @@ class byte_budget {
     to.bytes_ += bytes;
     if (to.waiting_ != 0) idle_ += bytes;
   }
-  /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
+  /// Serves the lowest turn, and adds it to a list of jobs to post.
   void serve(job**& end) noexcept;
-  /// Serves one beyond the limit.
+  /// Serves one waiter beyond the limit.
   void let_through(job**& end) noexcept;
   void serve_last(job**& end) noexcept;
   void serve_all_that_fit(job**& end) noexcept;
@@ -234,13 +236,13 @@ class byte_budget {
 
   void release(std::size_t bytes, byte_account* from = nullptr) noexcept;
 
-  /// On the timers' thread, now and then as long as a coroutine waits.
+  /// Called on the timers' thread now and then, as long as a coroutine waits.
   void look(bool on_time) noexcept;
 
   struct watch_timer : timer {
     byte_budget* of = nullptr;
   };
-  /// How long nothing may be given back before one is let through: twice as long each time.
+  /// How long nothing may be given back before a waiter is let through: twice as long each time.
   struct span {
     clock::duration least, now = least;
     void longer() noexcept {
@@ -254,13 +256,13 @@ class byte_budget {
   std::mutex mutex_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};
-  std::size_t idle_ = 0;          // of those used, held by accounts that wait
+  std::size_t idle_ = 0;          // the part of used_ held by accounts that wait
   std::vector<waiter*> waiting_;  // a heap, lowest turn on top
 
-  span patience_, at_rest_;    // while the executor has something to do, and while it has not
-  clock::time_point since_{};  // when bytes were given back or one was let through, as far as looked at
+  span patience_, at_rest_;    // while the executor has work, and while it has none
+  clock::time_point since_{};  // when bytes were given back or one was let through, as look() saw it
   bool given_back_ = false;    // since the last look
-  bool rested_ = false;        // the executor at the last look
+  bool rested_ = false;        // whether the executor was at rest at the last look
   executor* watched_on_ = nullptr;
   watch_timer watch_;
   detail::condition unwatched_;

@@ -1,5 +1,6 @@
 /// \file
-/// How a callable can be called with an X: found out so that an error of the user's in it is said once.
+/// How a callable can be called with an X, determined so that an error in the user's code is reported only
+/// once.
 #pragma once
 
 #include <type_traits>
@@ -21,7 +22,7 @@ template <awaitable A>
 struct awaited<A> {
   using type = await_result_t<A>;
 };
-/// What `co_await` gives of an awaitable; the type itself for anything else.
+/// The result of `co_await` for an awaitable; the type itself for anything else.
 template <class R>
 using value_once_awaited_t = typename awaited<R>::type;
 
@@ -41,7 +42,7 @@ struct member_call {
 };
 template <class F>
 struct beside_call : F, member_call {};
-/// Its call operator is a template (a lambda of `auto`) or there are several.
+/// Its call operator is a template (a lambda with `auto`) or is overloaded.
 template <class F>
 concept generic_callable = std::is_class_v<F> && !std::is_final_v<F> && !requires { &F::operator(); } &&
                            !requires { &beside_call<F>::operator(); };
@@ -51,17 +52,18 @@ struct beside_anything : F {
   using F::operator();
   void operator()(...);
 };
-/// Whether F takes these. A body whose return type is to be deduced is compiled as soon as anything asks what
-/// a call gives, and an error in it is an error there and then, in each form that is tried. So it is not
-/// asked here: beside a call operator that fits less well by its arguments, and better by its object, one
-/// that fits at all makes the call ambiguous. (One that is not const is not seen so, and is asked.)
+/// Whether F takes these arguments. A body whose return type is deduced is compiled as soon as anything asks
+/// for the result of a call, and an error in it is a hard error right there, for each form that is tried. So
+/// this doesn't ask for the result. It adds a call operator that fits the arguments worse and the object
+/// better: if F's own fits at all, the call is ambiguous. (A call operator that isn't const isn't found this
+/// way; its result is asked for.)
 template <class F, class... A>
 concept accepts = (generic_callable<F> && !requires(beside_anything<F>& f) { f(std::declval<A>()...); }) ||
                   gives_a_result<F, A...>;
 
 // ---- choosing ----
 
-/// In which form a callable is given an X. `broken`: it takes one, and does not compile with it.
+/// How a callable gets an X. `broken`: it takes one, but doesn't compile with it.
 enum class form { none, broken, by_adl, moved_with_context, moved, kept_with_context, kept };
 
 template <class F, class X>
@@ -72,7 +74,8 @@ concept applied_by_adl = traits_of<F>.has_apply_stage &&
 template <class F, class X, class... Context>
 consteval form form_with(form moved, form kept) {
   if constexpr (accepts<F, X, Context...>) {
-    // The body is compiled here for the first time. (Not by a concept, which clang tells the way through.)
+    // The body is compiled here for the first time. (Not in a concept: clang would print the path through
+    // it.)
     if constexpr (!requires { std::declval<F&>()(std::declval<X>(), std::declval<Context>()...); })
       return form::broken;
     else if constexpr (!gives_nothing<result_of_call<F, X, Context...>>)
@@ -115,7 +118,7 @@ consteval form form_of() {
   }
 }
 
-/// Calls it. A callable that returns nothing (or a task of nothing) gets the item itself; so does the next
+/// Calls it. A callable that returns nothing (or a task<void>) gets the item itself, and so does the next
 /// stage.
 template <class F, class X>
 decltype(auto) call_with(F& f, X& x, context& c) {
@@ -132,7 +135,7 @@ decltype(auto) call_with(F& f, X& x, context& c) {
     return f(x);
 }
 
-/// Calls it as form_of() says it can't be: g++ says why where it has not yet.
+/// Makes the call that form_of() found broken, so that g++ reports why if it hasn't yet.
 template <class F, class X>
 void call_broken(F& f, X& x, context& c) {
   if constexpr (accepts<F, X, context&>)

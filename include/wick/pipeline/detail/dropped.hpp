@@ -1,13 +1,13 @@
 /// \file
-/// How filter() says that a sample is left out.
+/// How filter() marks a sample that it leaves out.
 #pragma once
 
 #include <exception>
 
 namespace wick::inline v0_1::detail {
 
-/// Thrown in place of a sample that filter() leaves out: always this one, so that a comparison distinguishes
-/// it from a failure.
+/// Thrown in place of a sample that filter() leaves out: always the same exception, so that a comparison
+/// distinguishes it from a failure.
 const std::exception_ptr& dropped() noexcept;
 [[noreturn]] void drop();
 

@@ -1,5 +1,5 @@
 /// \file
-/// Whether a pipeline takes batches to a device: there the training loop launches operations.
+/// Whether a pipeline takes batches to a device, where the training loop launches operations.
 #pragma once
 
 #include <tuple>
@@ -8,7 +8,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A stage says so by a member of that name, which its traits announce.
+/// A stage says so with a member function of this name, which its traits announce.
 template <class Stage>
 bool feeds_device(const Stage& s) noexcept {
   if constexpr (traits_of<Stage>.has_feeds_device)

@@ -1,5 +1,5 @@
 /// \file
-/// A value that a stage makes at its first call and keeps for the next ones, such as constants on a device.
+/// A value that a stage makes on its first call and keeps for later ones, such as constants on a device.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Any thread may take and keep at any time. The stage's class need not know the value's type. A copy of the
-/// stage makes a value of its own.
+/// Any thread may take and keep at any time. The stage's class needn't know the value's type. A copy of the
+/// stage makes its own value.
 class kept_value {
  public:
   kept_value() = default;
@@ -21,7 +21,7 @@ class kept_value {
   }
   ~kept_value() = default;
 
-  /// The kept T where `fits(it)` is true; otherwise what `make()` returns, which is kept in its place.
+  /// The kept T if `fits(it)` is true; otherwise the result of `make()`, which replaces it.
   template <class T, class Fits, class Make>
   std::shared_ptr<const T> get(Fits&& fits, Make&& make) const {
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 /// \file
-/// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
-/// own clock. Its time is that of the stage that the user wrote for it.
+/// The phases inside a slot: an image is decoded, resized, and recolored in one pass, and each part has its
+/// own clock. Its time counts for the stage that the user wrote for it.
 #pragma once
 
 #include <array>
@@ -13,9 +13,10 @@
 
 namespace wick::inline v0_1::detail {
 
-inline constexpr std::size_t phase_count = 3;  // all but none
+inline constexpr std::size_t phase_count = 3;  // all but `none`
 
-/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
+/// The ticks that this thread has spent in each phase since they were last taken. Don't keep them across a
+/// suspension.
 class phase_ticks {
  public:
   using values = std::array<std::uint64_t, phase_count>;

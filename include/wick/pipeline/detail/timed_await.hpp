@@ -1,5 +1,5 @@
 /// \file
-/// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
+/// Awaits and records times: how long a stage worked before it suspended, and how long it then waited.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ decltype(auto) awaiter_in(A& a) {
   else
     return (a);
 }
-/// What an awaiter gives, as a value that can be kept.
+/// An awaiter's result, as a value that can be stored.
 template <class A>
 auto resumed(A& a) {
   if constexpr (std::is_void_v<decltype(a.await_resume())>) {
@@ -37,8 +37,8 @@ auto resumed(A& a) {
   }
 }
 
-/// `Clocks` is as stage_clocks, and outlives the coroutine. `NotePhases(clocks, index)` charges decoding that
-/// earlier stages deferred, up to the first wait, to those stages, and returns its ticks.
+/// `Clocks` is like stage_clocks, and outlives the coroutine. `NotePhases(clocks, index)` charges decoding
+/// that earlier stages deferred, up to the first wait, to those stages, and returns its ticks.
 template <class Inner, class Clocks, auto NotePhases>
 class timed_await {
  public:
@@ -49,7 +49,7 @@ class timed_await {
 
   timed_await(const timed_await&) = delete;
   timed_await& operator=(const timed_await&) = delete;
-  /// What has thrown took its time, too.
+  /// An await that has thrown took time, too.
   ~timed_await() {
     if (!settled_ && ended_ != 0 && clocks_->has_this_thread()) settle();
   }
@@ -58,8 +58,8 @@ class timed_await {
 
   template <class Promise>
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
-    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
-    // used then.
+    // Once the inner awaiter has let the coroutine go, another worker may run and end it: after that, only
+    // copies are used.
     Clocks* const clocks = clocks_;
     const std::uint32_t stage = stage_;
     const std::uint64_t begun = begun_, index = of_->index();
@@ -86,7 +86,7 @@ class timed_await {
     return suspends;
   }
 
-  /// Its own work is the stage's, too.
+  /// The inner awaiter's own work counts for the stage, too.
   auto await_resume() {
     struct at_end {
       std::uint64_t& to;
@@ -95,7 +95,7 @@ class timed_await {
     return resumed(inner_);
   }
 
-  /// Writes down what the await took. On a worker, after the await.
+  /// Records what the await took. On a worker, after the await.
   void settle() noexcept {
     settled_ = true;
     if (const std::size_t bytes = of_->take_reserved(); bytes != 0) clocks_->reserved(stage_, bytes);
@@ -119,10 +119,10 @@ class timed_await {
   void settle_wait(activity::times& spent) noexcept {
     std::uint64_t ran = 0;
     if (activity* const doing = of_->doing()) {
-      doing->enter();  // an awaiter that is not wick's may have resumed it
+      doing->enter();  // an awaiter that isn't wick's may have resumed it
       spent = doing->spent();
       const std::uint64_t all = std::accumulate(spent.begin() + 1, spent.end(), std::uint64_t{0});
-      // Without a wait that is wick's all of it is one that is not.
+      // Without a wait of wick's, all of the time is a wait for something outside wick.
       if (all != 0) ran = std::min(spent[0] - doing->ran_at_first(), ended_ - begun_);
       clocks_->waited_for(stage_, spent);
     }

@@ -1,6 +1,6 @@
 /// \file
-/// Why a stage does not take its input: the most likely mistake, found from the types. Nothing of it is
-/// compiled for a pipeline that is right.
+/// Why a stage doesn't take its input: the most likely mistake, found from the types. None of this is
+/// compiled for a correct pipeline.
 #pragma once
 
 #include <type_traits>
@@ -70,8 +70,8 @@ template <class T>
   requires requires { &T::operator(); }
 struct first_parameter<T> : first_parameter<decltype(&T::operator())> {};
 
-/// It has a shape and lies in memory, as a row of tensor_dataset() does, and isn't a part of a picture: those
-/// are decoded late, or follow the picture.
+/// It has a shape and is in memory, like a row of tensor_dataset(), and isn't a part of an image: those are
+/// decoded late, or follow the image.
 template <class T>
 concept is_an_array = requires(const T& t, slot to) {
   t.extents();
@@ -88,7 +88,7 @@ consteval reason why_not() {
   using callable = typename callee<Stage>::type;
   using data = std::conditional_t<is_sample<Came>, typename data_of<Came>::type, Came>;
   using read_type = typename once_read<data>::type;
-  // Asked for when it is known, which is later than here.
+  // Depends on Came, so that it is looked up once it is known, which is later than here.
   using decoded_type = typename once_decoded<std::enable_if_t<!std::is_void_v<Came>, bytes>>::type;
   if constexpr (would_take<Stage, Came, read_type>())
     return reason::not_read;

@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of pipeline/, which are compiled once.
+/// Includes the implementation of pipeline/, which is compiled once.
 #pragma once
 
 #include <wick/pipeline/impl/budget.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/detail/budget.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/detail/budget.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/detail/budget.hpp>
@@ -89,7 +89,7 @@ void byte_budget::watch(executor& on) noexcept {
   bool added = false;
   try {
     added = on.timers().add(watch_);
-  } catch (...) {  // no thread to be had: no timer watches, then
+  } catch (...) {  // the thread can't be started: no timer watches, then
   }
   watched_on_ = added ? &on : nullptr;
 }
@@ -111,7 +111,7 @@ bool byte_budget::wait(waiter* w) {
     waiting_.push_back(w);
     std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
     if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
-    // Others may continue now: all that hold bytes may be waiting.
+    // Others may continue now: perhaps all that hold bytes are waiting.
     serve_all_that_fit(end);
     if (w->granted_) {
       waits = false;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/context.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/context.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/context.hpp>

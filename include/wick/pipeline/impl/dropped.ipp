@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/detail/dropped.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/detail/dropped.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/detail/dropped.hpp>

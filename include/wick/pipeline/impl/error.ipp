@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/error.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/error.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/error.hpp>

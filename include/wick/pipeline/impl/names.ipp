@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/detail/names.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/detail/names.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// The next character of UTF-8, which is taken off. What isn't UTF-8 is a character a byte, from 0x110000 on.
+/// Takes the next UTF-8 character off. Each byte that isn't UTF-8 counts as a character, from 0x110000 on.
 char32_t next_character(std::string_view& text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const char32_t first = byte(0);
@@ -42,7 +42,7 @@ bool is_invisible(char32_t c) noexcept {
 constexpr char32_t first_syllable = 0xAC00, syllables = 11172, vowels = 21, tails = 28;
 bool is_syllable(char32_t c) noexcept { return c >= first_syllable && c < first_syllable + syllables; }
 
-/// Takes the letters of a syllable of Hangul off, where `text` begins with them. The Unicode Standard, 3.12.
+/// Takes off the letters of a Hangul syllable if `text` begins with them. The Unicode Standard, 3.12.
 bool take_jamo(std::string_view& text, char32_t syllable) noexcept {
   const char32_t index = syllable - first_syllable, tail = index % tails;
   std::string_view left = text;
@@ -53,7 +53,7 @@ bool take_jamo(std::string_view& text, char32_t syllable) noexcept {
   return true;
 }
 
-/// Takes combining letters off. Whether there was one.
+/// Takes off combining letters. Returns whether there were any.
 bool take_combining(std::string_view& text) noexcept {
   bool any = false;
   for (std::string_view left = text; !left.empty() && is_combining(next_character(left)); text = left)
@@ -128,7 +128,7 @@ bool same_but_for_form(std::string_view a, std::string_view b) noexcept {
       if (marks_a != marks_b) return false;
       continue;
     }
-    // One is composed, and the other has a mark more.
+    // One is composed, and the other has an extra mark.
     const bool composed_a = in_a >= 0xC0 && in_a < 0x110000, composed_b = in_b >= 0xC0 && in_b < 0x110000;
     if (!((composed_a && marks_b) || (composed_b && marks_a))) return false;
   }

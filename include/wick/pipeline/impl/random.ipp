@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/random.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/random.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cmath>

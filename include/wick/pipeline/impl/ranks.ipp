@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/ranks.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/ranks.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/shape.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/shape.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/shape.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/with_others.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/with_others.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/async/stop_token.hpp>
@@ -23,7 +23,7 @@ std::uint64_t with_others_stage::fingerprint() const noexcept {
   return fingerprint_hash::of(count_, options_.p);
 }
 
-// A sample's own index counts, so that a substitute is not given what its predecessor failed with.
+// A sample's own index counts, so that a substitute doesn't get the others that its predecessor failed with.
 other_draws::other_draws(const place& into, std::uint32_t stage) noexcept
     : base(into),
       stream(into.seed ^ into.drawn ^ fingerprint_hash::of(into.index, std::uint64_t{stage}), into.epoch,

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pipeline/detail/written_at.hpp declares. Included in exactly one file of a program.
+/// Implements pipeline/detail/written_at.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

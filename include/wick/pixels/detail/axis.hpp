@@ -1,6 +1,6 @@
 /// \file
-/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
-/// picture, used by every row and column of it.
+/// Which source pixels contribute to each output pixel along one axis, and with what weights. Computed once
+/// an image, and used by all of its rows and columns.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
-/// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
-/// pixels come from decoders that scale.
+/// The axis table to build: resizes the source interval [low, high) to `size` pixels, and keeps window_size
+/// of them from window_first, in reverse order if mirrored. Decoders that scale give ends that aren't whole
+/// pixels.
 struct axis_request {
   double low = 0, high = 0;
   int size = 0;
   int window_first = 0, window_size = 0;
   bool mirrored = false;
   interpolation filter = interpolation::bilinear;
-  bool small = false;  ///< width and height of the whole result are at most 128 px together
+  bool small = false;  ///< the whole result's width and height add up to at most 128 px
 
   bool operator==(const axis_request&) const = default;
 };
@@ -31,11 +31,11 @@ struct axis_request {
 /// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
 class axis {
  public:
-  /// Does nothing where it is built so already, as for the pictures of one size in a validation.
+  /// Does nothing if the table already matches, as for same-size images in validation.
   void build(const axis_request& wanted);
 
   int size() const noexcept { return static_cast<int>(first_.size()); }
-  /// The most source pixels that one output has.
+  /// The most source pixels that an output uses.
   int most_taps() const noexcept { return most_taps_; }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
   const std::int32_t* firsts() const noexcept { return first_.data(); }
@@ -43,10 +43,10 @@ class axis {
   const std::int16_t* weights(int i) const noexcept {
     return weights_.data() + static_cast<std::size_t>(i) * taps_;
   }
-  /// The source pixels that are needed at all: [low, high).
+  /// The range of source pixels that are needed: [low, high).
   int low() const noexcept { return low_; }
   int high() const noexcept { return high_; }
-  /// Each output is one source pixel as it is.
+  /// Whether each output is an unchanged source pixel.
   bool copies() const noexcept { return copies_; }
 
  private:
@@ -70,15 +70,15 @@ class axis {
   std::vector<std::int32_t> first_, count_;
   std::vector<std::int16_t> weights_;
   std::vector<double> exact_;
-  double scale_ = 1, narrowed_ = 1;  // source pixels an output; 1 / scale_, at most 1
+  double scale_ = 1, narrowed_ = 1;  // source pixels per output; 1 / scale_, at most 1
   std::size_t taps_ = 0;
   int low_ = 0, high_ = 0, most_taps_ = 0;
   bool copies_ = false;
 };
 
 inline void axis::build(const axis_request& wanted) {
-  if (of_ == wanted && !first_.empty()) return;  // what is moved from is empty
-  of_ = {};                                      // until it is built: memory may be out
+  if (of_ == wanted && !first_.empty()) return;  // a moved-from table is empty
+  of_ = {};                                      // until it's built: an allocation may fail
   make(wanted);
   of_ = wanted;
 }
@@ -95,7 +95,7 @@ inline void axis::make(const axis_request& wanted) {
   weights_.resize(n * taps_);
   exact_.resize(taps_);
   copies_ = true;
-  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
+  // Counted from the first whole pixel, so that a crop has the same weights wherever it was cut.
   const int left = static_cast<int>(std::floor(wanted.low)),
             length = static_cast<int>(std::ceil(wanted.high)) - left;
   for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
@@ -105,7 +105,7 @@ inline void axis::make(const axis_request& wanted) {
   for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
 }
 
-/// Nothing is resized: each output is a source pixel, whatever the filter.
+/// Without a resize, each output is a source pixel, whatever the filter.
 inline void axis::copy(const axis_request& wanted) {
   const int n = wanted.window_size;
   taps_ = 1;
@@ -120,17 +120,17 @@ inline void axis::copy(const axis_request& wanted) {
   copies_ = true;
 }
 
-/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels, they decide
-/// which one is taken. It has two ways, by the size of the result; the larger one's product is a fused one.
+/// Torch's nearest-exact, with its rounding to float, which picks the pixel when a center falls between two.
+/// Torch has two code paths, by the size of the result; the path for large results uses a fused multiply-add.
 inline int axis::nearest(const axis_request& wanted, int out, int length) noexcept {
   const double scale = static_cast<float>(wanted.high - wanted.low) / static_cast<float>(wanted.size);
-  const double exact = (out + 0.5) * scale;  // of two floats: exact in double
+  const double exact = (out + 0.5) * scale;  // a product of two floats is exact in double
   float at = wanted.small ? static_cast<float>(exact) : static_cast<float>(exact - 0.5);
   if (!wanted.small) at += 0.5f;
   return std::min(static_cast<int>(at), length - 1);
 }
 
-/// `length` source pixels from `left` on are the interval's.
+/// The interval has `length` source pixels from `left`.
 inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
   const double low = wanted.low - left, scale = scale_;
   const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
@@ -141,7 +141,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
     if (wanted.filter == interpolation::nearest && low == 0) {
       first = left + nearest(wanted, out, length);
     } else {
-      // Torch counts corners in single precision.
+      // Torch computes corners in single precision.
       const double at = wanted.filter == interpolation::nearest ? low + (out + 0.5) * scale
                         : low == 0 ? static_cast<double>(static_cast<float>(out) * static_cast<float>(scale))
                                    : low + out * scale;
@@ -151,14 +151,13 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
   }
-  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
-  // resize.
+  // Computes the right half as an exact reflection of the left half, so that a mirror commutes with a resize.
   const int reflected = wanted.size - 1 - out;
   const bool symmetric = low == 0 && left + length == wanted.high;
   const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
   const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
-  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
+  // A cast rounds toward 0, not down; that's the same from 0 up, where it matters.
   int begin = std::max(0, static_cast<int>(center - reach + 0.5));
   int end = std::min(length, static_cast<int>(center + reach + 0.5));
   begin = std::min(begin, length - 1);
@@ -171,7 +170,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
     exact_[static_cast<std::size_t>(k - begin)] = w;
     sum += w;
   }
-  // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
+  // Rounding the running sum instead of each weight keeps the total exact for any number of taps.
   const int taps = end - begin;
   const int computed = middle ? taps / 2 : taps;
   const double share = 1 / sum;

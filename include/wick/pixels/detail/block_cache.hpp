@@ -1,6 +1,6 @@
 /// \file
-/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
-/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
+/// Memory for pixels: each thread keeps the last large blocks it released, so that decoding image after image
+/// doesn't ask the kernel for pages. Holds pixels from the decoder to the batch's slot.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@ struct block_header {
 
 inline constexpr std::size_t block_header_bytes = 64;
 inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
-inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
+inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // per thread
 
-/// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
+/// Rounds sizes up to eight steps per doubling, so that images of similar sizes share blocks.
 constexpr std::size_t block_size(std::size_t bytes) noexcept {
   if (bytes < smallest_kept_block) return bytes;
   std::size_t step = smallest_kept_block / 8;
@@ -25,9 +25,9 @@ constexpr std::size_t block_size(std::size_t bytes) noexcept {
 }
 
 inline thread_local bool block_cache_gone =
-    false;  // trivially destructible: may be read after the cache went
+    false;  // trivially destructible: may be read after the cache is destroyed
 
-/// Dropped blocks of one thread, oldest first.
+/// Released blocks of one thread, oldest first.
 struct block_cache {
   std::array<block_header*, 12> blocks{};
   std::size_t count = 0;
@@ -43,17 +43,16 @@ struct block_cache {
   void give(block_header* block) noexcept;
 };
 
-/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
-/// free.
+/// Null if nothing is kept: while the thread exits, and under AddressSanitizer, which must see each free.
 [[gnu::noinline]] block_cache* this_thread_blocks() noexcept;
 
-/// As malloc; aligned to 16 bytes. Null when there is no memory.
+/// Like malloc; aligned to 16 bytes. Null if there is no memory.
 void* allocate_block(std::size_t bytes) noexcept;
 
-/// As free, on any thread.
+/// Like free, from any thread.
 void release_block(void* data) noexcept;
 
-/// As realloc.
+/// Like realloc.
 void* resize_block(void* data, std::size_t bytes) noexcept;
 
 }  // namespace wick::detail

@@ -1,7 +1,7 @@
 /// \file
-/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
-/// straight into the place where they stay. Its inner loops are compiled once, with the decoder, for
-/// every instruction set, and chosen when the program runs; all give the same bytes.
+/// The resize: antialiased, separable, in integers, one output row at a time, from decoded pixels straight to
+/// their destination. Its inner loops are compiled once, with the decoder, for every instruction set, and
+/// chosen at run time; all give the same bytes.
 #pragma once
 
 #include <wick/pixels/detail/row_resampler.hpp>
@@ -10,7 +10,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
+/// Applies a plan to decoded pixels and writes to `to`, which has the plan's output size and the image's
 /// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
 /// machine.
 inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
@@ -23,7 +23,7 @@ inline void resample(const picture_view& from, const plan& p, const picture_targ
   detail::resample(from, 0, 0, *scratch, to);
 }
 
-/// The same into a picture of its own.
+/// The same, into a new image.
 inline image resample(const picture_view& from, const plan& p) {
   image out(p.output_width(), p.output_height(), from.channels);
   resample(from, p, picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()));

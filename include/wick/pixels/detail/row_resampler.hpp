@@ -1,6 +1,6 @@
 /// \file
-/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
-/// it stays as soon as the last row that it needs is there. Between a decoder and the batch's slot.
+/// Carries out a plan row by row: takes source rows from top to bottom, and writes each output row to its
+/// destination as soon as its last source row arrives. Used between a decoder and the batch's slot.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What a thread keeps between pictures: tables and a few rows.
+/// What a thread keeps between images: tables and a few rows.
 struct resample_scratch {
   axis columns, rows;
   std::vector<std::int32_t> first;        // of column_table
@@ -33,8 +33,8 @@ struct resample_scratch {
   std::vector<std::int16_t> row;          // between the passes
   std::vector<std::uint8_t> quads;        // after them
   std::vector<const std::uint8_t*> taps;  // source rows of one output row
-  std::vector<std::int32_t> needed_from;  // the first source row that an output row and those after it need
-  std::vector<std::uint8_t> ring;         // source rows of a picture that is never whole in memory
+  std::vector<std::int32_t> needed_from;  // the first source row needed by this output row or a later one
+  std::vector<std::uint8_t> ring;         // source rows of an image that is never all in memory
 };
 
 [[gnu::noinline]] inline resample_scratch& this_thread_resample_scratch() noexcept {
@@ -42,7 +42,7 @@ struct resample_scratch {
   return scratch;
 }
 
-/// The thread's scratch, taken while it is used, so that a decoder called meanwhile may resample too.
+/// Takes the thread's scratch while it's in use, so that a decoder called meanwhile may resample, too.
 class resample_lease {
  public:
   resample_lease() noexcept : scratch_(std::move(this_thread_resample_scratch())) {}
@@ -55,8 +55,8 @@ class resample_lease {
   resample_scratch scratch_;
 };
 
-/// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
-/// pixel 0 at source column `left` and row `top`.
+/// Builds a plan's axis tables for a decoded image in which `scale` pixels represent one pixel of the plan's
+/// source. Pixel 0 is at source column `left` and row `top`.
 inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
   const bool small = p.width + p.height <= 128;
   scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
@@ -65,7 +65,7 @@ inline void build_axes(const plan& p, double scale, int left, int top, resample_
                       p.window.y, p.window.height, p.mirror_y, p.filter, small});
 }
 
-/// Tells kernels that pick values how to, if all fours of outputs are near enough to each other.
+/// Fills the tables for kernels with `picks`, if the values of every four outputs are close enough together.
 inline void add_picks(column_table& t, const axis& columns, resample_scratch& scratch) {
   const int fours = (t.count + 7) / 8 * 2, channels = t.channels;
   scratch.pick_from.resize(static_cast<std::size_t>(fours));
@@ -88,7 +88,7 @@ inline void add_picks(column_table& t, const axis& columns, resample_scratch& sc
   t.picks = scratch.picks.data();
 }
 
-/// The column axis as these kernels want it. A row starts with its lowest pixel.
+/// The column axis in the layout that these kernels use. A row starts at its lowest needed pixel.
 inline column_table build_column_table(const axis& columns, int channels, const resample_kernels& kernels,
                                        resample_scratch& scratch) {
   const int count = columns.size(), pairs = (columns.most_taps() + 1) / 2;
@@ -98,7 +98,7 @@ inline column_table build_column_table(const axis& columns, int channels, const 
     scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
   column_table out{.count = count, .pairs = pairs, .channels = channels, .first = scratch.first.data()};
   if (kernels.picks) add_picks(out, columns, scratch);
-  const int together = out.picks != nullptr ? 4 : 2;  // outputs whose weights lie side by side
+  const int together = out.picks != nullptr ? 4 : 2;  // outputs whose weights are adjacent
   scratch.weights.assign(padded * static_cast<std::size_t>(pairs) * 8, 0);
   for (int x = 0; x < count; ++x) {
     const std::int16_t* const from = columns.weights(x);
@@ -113,7 +113,7 @@ inline column_table build_column_table(const axis& columns, int channels, const 
   return out;
 }
 
-/// Carries out the axis tables in `scratch` over rows that show the source from pixel `left` on.
+/// Applies the axis tables in `scratch` to rows that start at source pixel `left`.
 class row_blender {
  public:
   /// \throws std::bad_alloc
@@ -135,10 +135,10 @@ class row_blender {
     scratch.taps.resize(static_cast<std::size_t>(rows.most_taps()));
   }
 
-  /// Whether every output row is a source row as it is and where the target wants it.
+  /// Whether every output row is an unmodified source row in the target's layout.
   bool whole_rows() const noexcept { return copies_ && whole_; }
 
-  /// Output row i. source(r) is where source row r starts.
+  /// Writes output row i. source(r) is the start of source row r.
   template <class Source>
   void write(int i, Source source) noexcept {
     const axis &columns = scratch_.columns, &rows = scratch_.rows;
@@ -200,8 +200,7 @@ class row_blender {
   bool copies_ = false, whole_ = false;
 };
 
-/// Carries out two axis tables over pixels that are all there. `from` shows the source from pixel (left, top)
-/// on.
+/// Applies two axis tables to pixels that are all in memory. `from` starts at source pixel (left, top).
 inline void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
                      const picture_target& to, const resample_kernels& kernels = best_kernels()) {
   row_blender blender(scratch, from.channels, left, to, kernels);
@@ -210,12 +209,11 @@ inline void resample(const picture_view& from, int left, int top, resample_scrat
   }
 }
 
-/// The same over rows that a decoder is just making. Keeps no more of them than one output row needs, and a
-/// few for the decoder to fill at once. The rows of a picture that is only copied are decoded right into
-/// their place.
+/// The same for rows as a decoder delivers them. Keeps only the rows that one output row needs, and a few for
+/// the decoder to fill at once. If the image is only copied, rows are decoded directly to their destination.
 class row_resampler final : public row_sink {
  public:
-  /// `scratch` has the tables of the plan at full size already.
+  /// `scratch` must already hold the plan's tables at full size.
   row_resampler(const plan& p, resample_scratch& scratch, const picture_target& to,
                 phase_timer* timer = nullptr) noexcept
       : plan_(p), scratch_(scratch), to_(to), timer_(timer) {}
@@ -286,16 +284,16 @@ class row_resampler final : public row_sink {
     if (timer_ != nullptr) timer_->next(slot_phase::decode);
   }
 
-  /// Whether the whole output is written.
+  /// Whether the whole output has been written.
   bool finished() const noexcept { return done_ >= scratch_.rows.size(); }
 
  private:
   static constexpr std::size_t together = 8;
-  /// libjpeg-turbo writes rows that are aligned around the cache (jdcolext's movntdq), and these are read at
-  /// once.
+  /// libjpeg-turbo writes aligned rows around the cache (jdcolext's movntdq), but these rows are read right
+  /// away.
   static constexpr std::size_t unaligned = 8;
   static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
-  /// The e-th output row in the order of the source rows.
+  /// The e-th output row, in the order of the source rows.
   int output(int e) const noexcept { return upwards_ ? scratch_.rows.size() - 1 - e : e; }
   std::uint8_t* slot(int row) const noexcept {
     return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_ + unaligned;
@@ -304,7 +302,7 @@ class row_resampler final : public row_sink {
   const plan& plan_;
   resample_scratch& scratch_;
   picture_target to_;
-  phase_timer* timer_;  // runs for decode, but here
+  phase_timer* timer_;  // counts as decode, except in this class
   std::optional<row_blender> blender_;
   std::array<std::uint8_t*, together> room_{};
   std::size_t stride_ = 0;

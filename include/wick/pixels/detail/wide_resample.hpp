@@ -1,6 +1,6 @@
 /// \file
-/// Geometry of pictures of 16 bits a channel, by the same tables as that of 8 bits, and how levels are
-/// written as numbers.
+/// Geometry for images of 16 bits a channel, with the same tables as for 8 bits, and conversion of levels to
+/// numbers.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Carries out the axis tables in `scratch`. The sums are exact, and rounded once: at most 2 levels from what
-/// weights without a fixed point would give.
+/// Applies the axis tables in `scratch`. The sums are exact and rounded once: at most 2 levels from the
+/// result with floating-point weights.
 inline wide_rows resample_wide(const wide_rows& from, const resample_scratch& scratch) {
   const axis &columns = scratch.columns, &rows = scratch.rows;
   const int n = from.channels;
@@ -34,8 +34,8 @@ inline wide_rows resample_wide(const wide_rows& from, const resample_scratch& sc
     }
     return out;
   }
-  // 16 bits of level and 14 of each weight; bicubic ones sum up to less than 1.5, without their signs to less
-  // than 2.
+  // The level takes 16 bits, and a weight 14. Bicubic weights sum to less than 1.5, and their absolute values
+  // to less than 2.
   const std::size_t begin = static_cast<std::size_t>(columns.low()) * static_cast<std::size_t>(n),
                     end = static_cast<std::size_t>(columns.high()) * static_cast<std::size_t>(n);
   std::vector<std::int32_t> line(end - begin);
@@ -60,8 +60,8 @@ inline wide_rows resample_wide(const wide_rows& from, const resample_scratch& sc
   return out;
 }
 
-/// Levels, up to `most`, as int32 as they are, or as float32 in [0, 1] and then normalized. Planar or
-/// interleaved. \throws wick::error when there are not as many means as channels
+/// Writes levels from 0 to `most`: unchanged as int32, or as float32 in [0, 1], normalized. Planar or
+/// interleaved. \throws wick::error when the number of means doesn't match the channels
 template <class Level>
 inline void write_numbers(const Level* levels, std::size_t pixels, int channels, float most, dtype type,
                           const normalization& by, const slot& to) {

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pixels/detail/block_cache.hpp declares. Included in exactly one file of a program.
+/// Implements pixels/detail/block_cache.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdlib>

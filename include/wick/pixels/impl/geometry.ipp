@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pixels/geometry.hpp declares. Included in exactly one file of a program.
+/// Implements pixels/geometry.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/error.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pixels/image.hpp declares. Included in exactly one file of a program.
+/// Implements pixels/image.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <new>
@@ -29,7 +29,7 @@ void copy_pixels(const picture_view& from, const picture_target& to) noexcept {
   const auto row_bytes = static_cast<std::size_t>(from.width) * static_cast<std::size_t>(from.channels);
   const bool whole_rows = to.plane == 1 && to.step == from.channels;
   if (whole_rows && from.stride == to.row && from.stride == static_cast<std::ptrdiff_t>(row_bytes)) {
-    // In one go the system's copy writes large blocks without reading their memory first: twice as fast.
+    // In one piece, memcpy writes large blocks without reading their memory first: twice as fast.
     if (from.height > 0) std::memcpy(to.data, from.data, row_bytes * static_cast<std::size_t>(from.height));
     return;
   }

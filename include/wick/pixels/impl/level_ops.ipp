@@ -1,6 +1,6 @@
 /// \file
-/// Operations on levels: each becomes another one by arithmetic or by a table that the picture's own levels
-/// make. Included by the bodies of pixels/detail/pixel_ops.hpp alone.
+/// Operations that map each level to another one, by arithmetic or by a table computed from the image's
+/// levels. Included only by pixel_ops.ipp.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// How many channels are colors.
+/// The number of color channels.
 constexpr int colors(int channels) noexcept { return channels >= 3 ? 3 : 1; }
 constexpr bool has_alpha(int channels) noexcept { return channels % 2 == 0; }
 inline bool is_interleaved(const picture_target& p) noexcept { return p.step == p.channels; }
 
-/// Runs of bytes that lie side by side and hold the colors of all pixels: f(first, count). The alpha of
-/// interleaved pixels is among them.
+/// Calls f(first, count) for contiguous runs of bytes that hold the colors of all pixels. For interleaved
+/// pixels, the runs include alpha.
 template <class F>
 inline void for_each_run(const picture_target& p, F f) {
   const bool interleaved = is_interleaved(p);
@@ -34,8 +34,8 @@ inline void for_each_run(const picture_target& p, F f) {
   }
 }
 
-/// Keeps the alpha of interleaved pixels, and puts it back at the end: so that what works on runs need not
-/// know of it.
+/// Saves the alpha of interleaved pixels, and restores it at the end, so that code that works on runs can
+/// ignore it.
 class kept_alpha {
  public:
   explicit kept_alpha(const picture_target& p) : of_(p) {
@@ -56,7 +56,7 @@ class kept_alpha {
   std::vector<std::uint8_t> levels_;
 };
 
-/// What invert, posterize and solarize make of a level.
+/// The mapping of invert, posterize, or solarize.
 inline auto changed_level(const pixel_op& op) noexcept {
   const bool keeps = op.what == pixel_op::kind::posterize;
   const auto mask = static_cast<std::uint8_t>(keeps ? 0xFF00u >> static_cast<unsigned>(op.value) : 0xFFu);
@@ -72,8 +72,7 @@ inline auto changed_level(const pixel_op& op) noexcept {
 using level_counts = std::array<std::uint32_t, 256>;
 using level_table = std::array<std::uint8_t, 256>;
 
-/// How often each level comes in one channel. Four tables, since a count that was written just now is
-/// slow to read.
+/// Counts the levels of one channel. Uses four tables, since a counter that was just written is slow to read.
 inline level_counts count_levels(const picture_target& p, int channel) {
   std::array<level_counts, 4> counts{};
   for (int y = 0; y < p.height; ++y) {
@@ -91,7 +90,7 @@ inline level_counts count_levels(const picture_target& p, int channel) {
   return counts[0];
 }
 
-/// Pillow's ImageOps.equalize. False when there are too few other levels to spread.
+/// Pillow's ImageOps.equalize. False if there are too few distinct levels to spread.
 inline bool equalize_table(const level_counts& counts, std::uint64_t pixels, level_table& to) noexcept {
   std::size_t highest = 255;
   while (highest > 0 && counts[highest] == 0) --highest;
@@ -105,7 +104,7 @@ inline bool equalize_table(const level_counts& counts, std::uint64_t pixels, lev
   return true;
 }
 
-/// False when there is one level only.
+/// False if there is only one level.
 inline bool autocontrast_table(const level_counts& counts, level_table& to) noexcept {
   int low = 0, high = 255;
   while (low < 255 && counts[static_cast<std::size_t>(low)] == 0) ++low;

@@ -1,6 +1,6 @@
 /// \file
-/// Operations whose result depends on the pixels around: Gaussian blur and sharpness, in place and in whole
-/// numbers. Included by the bodies of pixels/detail/pixel_ops.hpp alone.
+/// Operations that depend on neighboring pixels: Gaussian blur and sharpness, in place and in integers.
+/// Included only by pixel_ops.ipp.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Pixels in rows, channels side by side: a whole interleaved picture, or one plane of a planar one.
+/// Pixels in rows, with adjacent channels: a whole interleaved image, or one plane of a planar one.
 struct pixel_strip {
   std::uint8_t* data = nullptr;
   std::ptrdiff_t row = 0;
@@ -29,7 +29,7 @@ struct pixel_strip {
   }
 };
 
-/// f(strip) for each strip; with `with_alpha` also for a plane of alpha.
+/// Calls f(strip) for each strip; `with_alpha` includes a plane of alpha.
 template <class F>
 inline void for_each_strip(const picture_target& p, bool with_alpha, F f) {
   if (is_interleaved(p)) return f(pixel_strip{p.data, p.row, p.width, p.height, p.channels});
@@ -41,7 +41,7 @@ inline void for_each_strip(const picture_target& p, bool with_alpha, F f) {
 
 inline constexpr int blur_weight_bits = 15;
 
-/// torchvision's _get_gaussian_kernel1d, in steps of 2^-15; their sum is 1.
+/// torchvision's _get_gaussian_kernel1d, in steps of 2^-15; the weights sum to 1.
 inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
   const int reach = size / 2;
   std::vector<double> exact(static_cast<std::size_t>(size));
@@ -58,7 +58,7 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
     weights[i] = static_cast<std::uint16_t>(std::lround(exact[i] / sum * (1 << blur_weight_bits)));
     rest -= weights[i];
   }
-  // What rounding took or gave goes into the middle, as far as it can, and else from there outwards.
+  // Corrects the rounding error at the middle weight as far as possible, then outward from there.
   for (int i = 0; i < size && rest != 0; ++i) {
     const int at = reach + (i % 2 == 0 ? i / 2 : -(i + 1) / 2);
     auto& weight = weights[static_cast<std::size_t>(at)];
@@ -69,7 +69,7 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
   return weights;
 }
 
-/// out[i] = the weighted sum of in[k][i], rounded, with `shift` bits less.
+/// out[i] = the weighted sum of in[k][i], shifted right by `shift` bits and rounded.
 template <class In, class Out>
 inline void weigh(const In* const* in, const std::vector<std::uint16_t>& weights, int shift, Out* out,
                   std::size_t count) noexcept {
@@ -93,7 +93,7 @@ inline void weigh(const In* const* in, const std::vector<std::uint16_t>& weights
   }
 }
 
-/// The place of row or column `i`, mirrored about the outermost pixel, which is not repeated.
+/// Mirrors row or column `i` about the outermost pixel, which isn't repeated.
 inline int reflected(int i, int size) noexcept { return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i; }
 
 inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& across,
@@ -101,7 +101,7 @@ inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& a
   const int reach_x = static_cast<int>(across.size() / 2), reach_y = static_cast<int>(down.size() / 2);
   const std::size_t n = p.row_size(), channels = static_cast<std::size_t>(p.channels);
   const std::size_t margin = static_cast<std::size_t>(reach_x) * channels;
-  // Rows that were written over already are read from here.
+  // Copies of rows that are already overwritten.
   std::vector<std::uint8_t> kept(n * static_cast<std::size_t>(reach_y + 1));
   const auto kept_row = [&](int y) { return kept.data() + n * static_cast<std::size_t>(y % (reach_y + 1)); };
   std::vector<std::uint16_t> line(n + 2 * margin);
@@ -115,7 +115,7 @@ inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& a
       rows[static_cast<std::size_t>(k)] = from <= y ? kept_row(from) : p.at(from);
     }
     std::uint16_t* const middle = line.data() + margin;
-    weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 bits after the point
+    weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 fractional bits
     for (int x = 1; x <= reach_x; ++x) {
       for (std::size_t c = 0; c < channels; ++c) {
         const std::size_t away = static_cast<std::size_t>(x) * channels;
@@ -128,7 +128,7 @@ inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& a
   }
 }
 
-/// torchvision's gaussian_blur. The picture is larger than half of the kernel.
+/// torchvision's gaussian_blur. The image must be larger than half of the kernel.
 inline void gaussian_blur(const picture_target& p, int width, int height, double deviation) {
   const std::vector<std::uint16_t> across = blur_weights(width, deviation),
                                    down = blur_weights(height, deviation);
@@ -137,10 +137,10 @@ inline void gaussian_blur(const picture_target& p, int width, int height, double
 
 // ---- sharpness ----
 
-/// `x` and its 3 x 3 neighborhood's mean, in which it counts five times, blended: torchvision's
+/// Blends `x` with the mean of its 3 x 3 neighborhood, in which it counts five times: torchvision's
 /// adjust_sharpness.
 inline std::uint8_t sharpen_level(int x, int sum_of_nine, float share) noexcept {
-  // (2 s + 13) / 26 rounds s / 13, which has no ties, and 161320 / 2^22 is 1 / 26 closely enough.
+  // (2 s + 13) / 26 rounds s / 13, which has no ties, and 161320 / 2^22 is close enough to 1 / 26.
   const int smooth =
       static_cast<int>((static_cast<unsigned>(2 * (sum_of_nine + 4 * x) + 13) * 161320u) >> 22);
   const int to = static_cast<int>(static_cast<float>(x) + share * static_cast<float>(smooth - x));
@@ -162,7 +162,7 @@ inline void sharpen_strip(const pixel_strip& p, float share) {
   }
 }
 
-/// The outermost pixels stay as they are.
+/// Leaves the outermost pixels unchanged.
 inline void sharpen(const picture_target& p, double factor) {
   if (p.width <= 2 || p.height <= 2) return;
   const kept_alpha alpha(p);

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pixels/detail/pixel_ops.hpp declares. Included in exactly one file of a program.
+/// Implements pixels/detail/pixel_ops.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace wick::inline v0_1::detail {
 std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   const float first = static_cast<float>(value) * static_cast<float>(a),
               share = static_cast<float>(1.0 - value);
-  // Torch adds by one fused operation, and the product of two floats is exact in double.
+  // Torch uses a fused multiply-add; the product of two floats is exact in double.
   const auto sum = static_cast<float>(static_cast<double>(first) + static_cast<double>(share) * b);
   return static_cast<std::uint8_t>(std::clamp(sum, 0.0f, 255.0f));
 }
 
-/// Eight levels at a time: bytes that are written one by one might be the table, so that each would have to
-/// be read again.
+/// Eight levels at a time: if bytes were written one by one, they might alias the table, which would have to
+/// be read again each time.
 inline void map_run(std::uint8_t* v, std::size_t count, const std::array<std::uint8_t, 256>& to) noexcept {
   std::size_t i = 0;
   for (; i + 8 <= count; i += 8) {
@@ -47,8 +47,7 @@ void map_levels(const picture_target& p, const level_map& by) {
   }
 }
 
-/// torchvision's rgb_to_grayscale, ITU-R 601-2 luma, cut off, not rounded: a sum of three products that are
-/// looked up.
+/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, truncated, as a sum of three looked-up products.
 struct luma_tables {
   explicit luma_tables(const level_map& first = {}) noexcept {
     for (std::size_t i = 0; i < 256; ++i) {
@@ -82,11 +81,10 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
   const float sextant = high8 == r8   ? static_cast<float>(g8 - b8) / range
                         : high8 == g8 ? static_cast<float>(b8 - r8) / range + 2.0f
                                       : static_cast<float>(r8 - g8) / range + 4.0f;
-  const float hue = sextant + 6.0f * turn + 12.0f;  // above 0, so that a cast cuts off downwards
+  const float hue = sextant + 6.0f * turn + 12.0f;  // above 0, so that the cast rounds down
   const int whole = static_cast<int>(hue);
   const float part = hue - static_cast<float>(whole);
-  constexpr float to_level =
-      (255.0f + 1.0f - 1e-3f) / 255.0f;  // convert_image_dtype's rule for whole numbers
+  constexpr float to_level = (255.0f + 1.0f - 1e-3f) / 255.0f;  // convert_image_dtype's rule for integers
   const auto top = static_cast<std::uint8_t>(high * to_level),
              bottom = static_cast<std::uint8_t>(static_cast<float>(low8) * to_level);
   const auto falling = static_cast<std::uint8_t>((high - range * part) * to_level);
@@ -128,7 +126,7 @@ bool pixel_op::pointwise() const noexcept {
   }
 }
 
-/// Colors become what `color(r, g, b)` gives.
+/// Replaces each color by `color(r, g, b)`.
 template <class F>
 inline void map_colors(const picture_target& p, F color) {
   const std::ptrdiff_t plane = p.plane;
@@ -140,7 +138,7 @@ inline void map_colors(const picture_target& p, F color) {
   });
 }
 
-/// What leaves a gray picture alone, which has neither saturation nor hue.
+/// Applies operations that don't affect a gray image, which has neither saturation nor hue.
 inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
   using kind = pixel_op::kind;
   using level = std::uint8_t;
@@ -151,7 +149,7 @@ inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
       return detail::turn_hue(r, g, b, value);
     });
   } else if (op.what == kind::saturation) {
-    // blend() by looked-up products.
+    // The same as blend(), with looked-up products.
     const luma_tables luma_of;
     std::array<double, 256> own, gray;
     const float share = static_cast<float>(1.0 - value);
@@ -181,7 +179,7 @@ inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
   }
 }
 
-/// Adds an operation to `map`, which is carried out before it. False when it isn't one on each level alone.
+/// Appends an operation to `map`. False if it doesn't work on each level alone.
 inline bool gather(const pixel_op& op, const picture_target& p, level_map& map) {
   using kind = pixel_op::kind;
   const auto then = [&](auto f) {
@@ -282,7 +280,7 @@ void write_normalized(const image& from, const level_map& first, const normaliza
                       bool planar) {
   const int channels = from.channels();
   detail::require_channels(by, channels);
-  std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
+  std::array<std::array<float, 256>, 4> level;  // exactly the results of float arithmetic, looked up
   for (int c = 0; c < channels; ++c) {
     const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
     for (std::size_t i = 0; i < 256; ++i) {

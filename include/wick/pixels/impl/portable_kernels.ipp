@@ -1,5 +1,5 @@
 /// \file
-/// The inner loops of the resize in plain C++: also what the others do at the end of a row.
+/// The inner loops of the resize in plain C++. The other sets use them, too, for the end of a row.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace wick::inline v0_1::detail {
 
 inline constexpr int column_shift = weight_bits + row_bits;
-/// Half a level to round by, and the 128 levels that a row's values lack.
+/// Half a level for rounding, and the 128 levels that were subtracted from a row's values.
 inline constexpr std::int32_t column_start = (1 << (column_shift - 1)) + (128 << column_shift);
 
 inline void blend_rows_from(std::size_t i, const std::uint8_t* const* rows, const std::int16_t* weights,
@@ -47,7 +47,7 @@ inline void blend_columns_of(const std::int16_t* row, const column_table& t, std
   for (int x = 0; x < t.count; ++x) {
     const std::int16_t* const first = row + t.first[x];
     const std::int16_t* const weights = t.weights + std::ptrdiff_t{x / 2} * t.pairs * 16 + (x % 2) * 8;
-    // Channel by channel: of four sums side by side g++ 12 loses some at -O3 for ARM.
+    // Channel by channel: with four sums side by side, g++ 12 loses some at -O3 for ARM.
     for (int c = 0; c < Channels; ++c) {
       const std::int16_t *in = first + c, *w = weights;
       std::int32_t sum = column_start;
@@ -99,7 +99,7 @@ inline void split_planes_portable(const std::uint8_t* quads, std::uint8_t* const
 inline constexpr resample_kernels portable_kernels{"portable", &blend_rows_portable, &blend_columns_portable,
                                                    &pack_triples_portable, &split_planes_portable};
 
-/// Exact sums, for a great many rows: the same code for every machine.
+/// Exact sums for a large number of rows: the same code on every machine.
 inline void blend_many_rows_portable(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
                                      std::int16_t* out, std::size_t n) {
   constexpr std::size_t block = 64;

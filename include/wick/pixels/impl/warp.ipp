@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what pixels/detail/warp.hpp declares. Included in exactly one file of a program.
+/// Implements pixels/detail/warp.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ std::array<double, 8> inverse_affine(const point& center, double angle, const po
 
 bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
                          std::array<double, 8>& to_source) noexcept {
-  // Eight linear equations for a to h, by elimination with the largest pivot.
+  // Solves eight linear equations for a to h, by Gaussian elimination with partial pivoting.
   std::array<std::array<double, 9>, 8> rows;
   for (std::size_t i = 0; i < 4; ++i) {
     const point &p = to[i], &q = from[i];
@@ -106,9 +106,9 @@ void expand(warp& by, int width, int height) noexcept {
   by.height = extent(3, half_height);
 }
 
-// ---- the pass ----
+// ---- the pass over the result ----
 
-/// Where the pixels of one row come from, a block at a time, in source pixels; clamped to just outside.
+/// The source positions of one row's pixels, a block at a time, in source pixels; clamped to just outside.
 class warp_positions {
  public:
   static constexpr int block = 64;
@@ -127,7 +127,8 @@ class warp_positions {
     bottom_ = static_cast<float>(height) + 1;
   }
 
-  /// Of pixels first to first + block - 1 of row y. The same operations in the same order as Torch's.
+  /// Finds those of pixels first to first + block - 1 in row y. The same operations in the same order as
+  /// Torch's.
   void find(int first, int y, float* x_to, float* y_to) const noexcept {
     if (perspective_) {
       const float v = static_cast<float>(y) + 0.5f;
@@ -151,7 +152,7 @@ class warp_positions {
  private:
   static float placed(float at, float half, float end) noexcept {
     const float place = (at + 1.0f) * half - 0.5f;
-    const float low = place > -2.0f ? place : -2.0f;  // and what is no number
+    const float low = place > -2.0f ? place : -2.0f;  // also for NaN
     return low < end ? low : end;
   }
 
@@ -161,7 +162,7 @@ class warp_positions {
   float half_width_, half_height_, right_, bottom_;
 };
 
-/// To a whole number, ties to even: 1.5 * 2^23 has no room for a fraction.
+/// Rounds to an integer, ties to even: at 1.5 * 2^23, a float has no fraction bits.
 inline float rounded(float v) noexcept {
   constexpr float large = 12582912.0f;
   return (v + large) - large;
@@ -185,8 +186,8 @@ inline void nearest_block(const picture_view& from, const warp& by, const float*
   }
 }
 
-/// Where a pixel outside has a part in it: torchvision lets the picture go down to black there, and then
-/// blends that with the fill.
+/// For a pixel with outside neighbors: torchvision fades the image to black there, and then blends that with
+/// the fill.
 template <int Channels>
 inline void bilinear_at_edge(const picture_view& from, const warp& by, int x, int y, float wx, float wy,
                              std::uint8_t* out) noexcept {
@@ -213,7 +214,7 @@ inline void bilinear_block(const picture_view& from, const warp& by, const float
   std::int32_t columns[warp_positions::block], rows[warp_positions::block];
   std::int32_t wx[warp_positions::block], wy[warp_positions::block];
   for (int i = 0; i < warp_positions::block; ++i) {
-    columns[i] = static_cast<std::int32_t>(xs[i] + 4.0f) - 4;  // down, for what is above -4
+    columns[i] = static_cast<std::int32_t>(xs[i] + 4.0f) - 4;  // rounds down for values above -4
     rows[i] = static_cast<std::int32_t>(ys[i] + 4.0f) - 4;
     wx[i] = static_cast<std::int32_t>((xs[i] - static_cast<float>(columns[i])) * one + 0.5f);
     wy[i] = static_cast<std::int32_t>((ys[i] - static_cast<float>(rows[i])) * one + 0.5f);
@@ -234,7 +235,7 @@ inline void bilinear_block(const picture_view& from, const warp& by, const float
     for (int c = 0; c < Channels; ++c) {
       const std::int32_t above = upper[c] * left + upper[c + Channels] * right,
                          below = lower[c] * left + lower[c + Channels] * right;
-      const std::int32_t sum = above * up + below * down;  // ties go to even, as Torch's
+      const std::int32_t sum = above * up + below * down;  // ties go to even, as in Torch
       out[c] = static_cast<std::uint8_t>((sum + (1 << (2 * bits - 1)) - 1 + ((sum >> (2 * bits)) & 1)) >>
                                          (2 * bits));
     }

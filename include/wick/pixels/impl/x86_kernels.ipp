@@ -1,5 +1,5 @@
 /// \file
-/// The inner loops of the resize for SSSE3, AVX2 and AVX-512, in one build for any x86.
+/// The inner loops of the resize for SSSE3, AVX2, and AVX-512, in one build for any x86.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace wick::inline v0_1::detail {
 #define WICK_SSSE3 __attribute__((target("ssse3")))
 #define WICK_AVX2 __attribute__((target("avx2")))
 
-/// Puts the channels of two neighboring pixels, 16 bits each, beside each other: r r g g b b.
+/// Interleaves the channels of two neighboring pixels, 16 bits each: r r g g b b.
 alignas(16) inline constexpr std::int8_t pair_shuffle[5][16] = {
     {},
     {0, 1, 2, 3, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
@@ -50,7 +50,7 @@ WICK_SSSE3 inline void blend_rows_ssse3(const std::uint8_t* const* rows, const s
   for (; i + 16 <= n; i += 16) blend_16_ssse3(i, rows, weights, taps, out);
   if (i == n) return;
   if (n < 16) return blend_rows_from(i, rows, weights, taps, out, n);
-  blend_16_ssse3(n - 16, rows, weights, taps, out);  // overlaps the one before
+  blend_16_ssse3(n - 16, rows, weights, taps, out);  // overlaps the previous block
 }
 
 template <int Pairs>
@@ -94,7 +94,7 @@ WICK_SSSE3 inline void blend_columns_ssse3(const std::int16_t* row, const column
 WICK_SSSE3 inline void pack_triples_ssse3(const std::uint8_t* quads, std::uint8_t* out, std::size_t n) {
   const __m128i triples = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
   std::size_t i = 0;
-  for (; i + 6 <= n; i += 4) {  // the four bytes too many are written again
+  for (; i + 6 <= n; i += 4) {  // the next store overwrites the four extra bytes
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * i),
                      _mm_shuffle_epi8(load16(quads + 4 * i), triples));
   }
@@ -140,7 +140,7 @@ WICK_AVX2 inline void blend_32_avx2(std::size_t i, const std::uint8_t* const* ro
       high[v] = _mm256_add_epi16(high[v], _mm256_mulhrs_epi16(_mm256_unpackhi_epi8(zero, in), w));
     }
   }
-  for (int v = 0; v < Vectors; ++v) {  // unpacking works within the halves of a register
+  for (int v = 0; v < Vectors; ++v) {  // unpacking works within each half of a register
     auto* const to = reinterpret_cast<__m256i*>(out + i + static_cast<std::size_t>(32 * v));
     _mm256_storeu_si256(to, _mm256_permute2x128_si256(low[v], high[v], 0x20));
     _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low[v], high[v], 0x31));
@@ -167,7 +167,7 @@ WICK_AVX2 inline void blend_columns_avx2_by(const std::int16_t* row, const colum
   const std::int16_t* w = t.weights;
   for (int x = 0; x < t.count; x += 8, quads += 32) {
     __m256i sum[4];
-    for (int q = 0; q < 4; ++q) {  // two outputs in a register
+    for (int q = 0; q < 4; ++q) {  // two outputs per register
       const std::int16_t *a = row + t.first[x + 2 * q], *b = row + t.first[x + 2 * q + 1];
       __m256i s = _mm256_set1_epi32(column_start);
       for (int j = 0; j < pairs; ++j, a += step, b += step, w += 16) {
@@ -200,7 +200,7 @@ WICK_AVX2 inline void blend_columns_avx2(const std::int16_t* row, const column_t
 inline constexpr resample_kernels avx2_kernels{"avx2", &blend_rows_avx2, &blend_columns_avx2,
                                                &pack_triples_ssse3, &split_planes_ssse3};
 
-// ---- AVX-512: 512 bits, as far as Ice Lake and Zen 4 have it
+// ---- AVX-512: 512 bits, the subset of Ice Lake and Zen 4
 
 #define WICK_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
 
@@ -209,7 +209,7 @@ WICK_AVX512 inline __m512i load64(const void* from) noexcept { return _mm512_loa
 WICK_AVX512 inline void blend_rows_avx512(const std::uint8_t* const* rows, const std::int16_t* weights,
                                           int taps, std::int16_t* out, std::size_t n) {
   const __m512i middle = _mm512_set1_epi8(static_cast<char>(0x80)), zero = _mm512_setzero_si512();
-  // Unpacking works within the quarters of a register.
+  // Unpacking works within each quarter of a register.
   const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
                 back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
   std::size_t i = 0;

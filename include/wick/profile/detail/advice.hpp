@@ -1,5 +1,6 @@
 /// \file
-/// The bottleneck of a pipeline, and what to change: each change is tried in the model of the measurements.
+/// The bottleneck of a pipeline, and what to change. Each change is tried in a model built from the
+/// measurements.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +15,36 @@ struct report;
 
 namespace wick::inline v0_1::detail {
 
-/// What the pipeline would be faster without.
+/// What limits the pipeline.
 enum class bound : std::uint8_t {
-  nothing,    ///< too few iterations to tell, or no change is predicted to help a loop that waits
-  step,       ///< the training step: no change to the pipeline gives much
-  others,     ///< the processors, by the rest of the program
-  loaders,    ///< other loaders have the workers
-  stage,      ///< the workers, by a stage; without a name, by all of them
-  blocking,   ///< the workers, by a stage that holds them without a processor
+  nothing,    ///< too few iterations to tell, or no change is predicted to help
+  step,       ///< the training step: no change to the pipeline helps much
+  others,     ///< the processors, busy with the rest of the program
+  loaders,    ///< the workers, busy with other loaders
+  stage,      ///< the workers, busy with a stage; without a name, with all stages
+  blocking,   ///< the workers, held by a stage without a processor
   reads,      ///< calls on I/O threads
   memory,     ///< loader_options::memory
   lock,       ///< an async_semaphore
-  waits,      ///< what samples wait for that is not wick's, or sleep_for
-  slow_ones,  ///< a few samples that take long
+  waits,      ///< samples' waits outside wick, or in sleep_for
+  slow_ones,  ///< a few slow samples
   prefetch,   ///< too few batches ahead
 };
 
 struct diagnosis {
   bound by = bound::nothing;
-  std::string stage;  ///< where it is in one
-  what_if mending;    ///< the change that gives the most
-  prediction gain;    ///< of it
-  std::string text;   ///< a sentence or a few
+  std::string stage;  ///< the stage, if it is in one
+  what_if mending;    ///< the most effective change
+  prediction gain;    ///< of that change
+  std::string text;   ///< one or more sentences
 };
 
-/// Iterations below which it is too early to tell.
+/// With fewer iterations, it is too early to tell.
 inline constexpr std::uint64_t enough_for_verdict = 30;
 
 diagnosis diagnose(const report& r);
 
-/// Samples a second after a change, as a multiple of those before it, and how sure that is.
+/// Samples per second after a change, relative to before, with the error.
 prediction predict(const measured_load& load, const what_if& changed);
 
 }  // namespace wick::detail

@@ -1,5 +1,5 @@
 /// \file
-/// How long something took, each time: counted by size, so that little memory gives any quantile.
+/// Durations counted in bins by size, so that any quantile takes little memory.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Eight bins for each power of two, so that a quantile is off by at most a sixteenth; below eight one each.
+/// Eight bins for each power of two, so a quantile is off by at most a sixteenth; below eight, one bin each.
 struct duration_bins {
   static constexpr std::size_t count = 46 * 8;  // up to 2^48 ticks, a day
   static std::size_t of(std::uint64_t ticks) noexcept {
@@ -20,7 +20,7 @@ struct duration_bins {
     const std::size_t bin = (power - 2) * 8 + ((ticks >> (power - 3)) & 7);
     return bin < count ? bin : count - 1;
   }
-  /// The middle of what is in it.
+  /// The middle of a bin.
   static double middle(std::size_t bin) noexcept {
     if (bin < 8) return static_cast<double>(bin);
     const auto power = bin / 8 - 1;
@@ -29,14 +29,14 @@ struct duration_bins {
   }
 };
 
-/// Counted by one thread, read by any; relaxed, as stage_clock.
+/// Written by one thread, read by any; relaxed, like stage_clock.
 class duration_counts {
  public:
   void add(std::uint64_t ticks) noexcept {
     std::atomic<std::uint64_t>& bin = bins_[duration_bins::of(ticks)];
     bin.store(bin.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// One that was counted as `from` is another. Of counts that are put to those by durations::with().
+  /// Recounts a duration from `from` to `to`. For counts of corrections, which durations::with() applies.
   void move(std::uint64_t from, std::uint64_t to) noexcept {
     const std::size_t of = duration_bins::of(from), is = duration_bins::of(to);
     if (of == is) return;
@@ -49,7 +49,7 @@ class duration_counts {
   std::array<std::atomic<std::uint64_t>, duration_bins::count> bins_{};
 };
 
-/// Several of them, put together. A value.
+/// The sum of several duration_counts. A value.
 class durations {
  public:
   durations() : bins_(duration_bins::count) {}
@@ -57,22 +57,23 @@ class durations {
   void add(std::uint64_t ticks) noexcept { ++bins_[duration_bins::of(ticks)]; }
   void add(const durations& other) noexcept;
   void clear() noexcept;
-  /// What has come since `before`, an earlier value of the same counts.
+  /// The durations added since `before`, an earlier value of the same counts.
   durations since(const durations& before) const;
-  /// These, with what duration_counts::move() has noted. The two may have been read at different moments.
+  /// These, corrected by duration_counts::move(). The two may have been read at different moments.
   durations with(const durations& moves) const;
 
   bool none() const noexcept;
   std::uint64_t count() const noexcept;
-  /// Ticks that the share `q` (0 … 1) of all did not exceed; between bins it is interpolated. 0 of none.
+  /// The ticks that the share `q` (0 … 1) of all durations doesn't exceed, interpolated within a bin; 0 if
+  /// empty.
   double quantile(double q) const noexcept;
   double mean() const noexcept;
-  /// As multiples of the mean, in `steps` equal steps of probability: what load_model draws from. None when
-  /// they are all about the same.
+  /// Quantiles as multiples of the mean, in `steps` equal steps of probability, for load_model to draw from.
+  /// Empty when all durations are about the same.
   std::vector<float> multiples(std::size_t steps) const;
 
  private:
-  std::vector<std::uint64_t> bins_;  // of move()'s notes some are below zero, in two's complement
+  std::vector<std::uint64_t> bins_;  // corrections may be below zero, in two's complement
 };
 
 }  // namespace wick::detail

@@ -1,5 +1,5 @@
 /// \file
-/// Has a message made when the training loop has waited long for a batch.
+/// Writes a message when the training loop has waited long for a batch.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,19 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The consumer notes when it begins and ends to wait; a timer of the executor's looks now and then whether
-/// that is long ago. While a thread looks where the samples are, the consumer does not leave. The message is
-/// made on a thread of its own, which lives only as long as that takes: keys are the source's to say, and the
-/// callback is the program's, and both may block.
+/// The consumer notes when it begins and ends a wait, and a timer of the executor checks the wait's length.
+/// While a thread looks where the samples are, the consumer can't leave its wait. The message is made on a
+/// short-lived thread of its own, since the source's keys and the program's callback may both block.
 class hang_watch {
  public:
-  /// \param after  0: there is no watch
+  /// \param after  0: no watch
   hang_watch(executor& on, hang_view of, std::chrono::nanoseconds after, hang_handler tell);
   hang_watch(const hang_watch&) = delete;
   hang_watch& operator=(const hang_watch&) = delete;
   /// Waits for a message that is being made.
   ~hang_watch();
 
-  /// The consumer waits for a batch as long as this lives, since `begun` (ticks).
+  /// The consumer waits for a batch during its lifetime, since `begun` (ticks).
   class waiting {
    public:
     waiting(hang_watch& in, std::uint64_t begun, std::uint64_t sequence) noexcept : in_(in) {
@@ -46,7 +45,7 @@ class hang_watch {
    private:
     hang_watch& in_;
   };
-  /// The same where the calling thread runs samples meanwhile, as an executor::helper. In this order:
+  /// The same for a calling thread that runs samples while it waits, as an executor::helper. In this order:
   /// begin(), end(), the end of the helper, leave().
   void begin(std::uint64_t begun, std::uint64_t sequence) noexcept {
     sequence_.store(sequence, std::memory_order_relaxed);
@@ -58,7 +57,7 @@ class hang_watch {
     if (!looks_.load(std::memory_order_acquire)) return;
     const std::lock_guard until_it_has_looked(looking_);
   }
-  /// No message is being made afterwards. The consumer, while it does not wait.
+  /// Afterwards no message is being made. Called by the consumer while it isn't waiting.
   void rest() noexcept;
 
  private:
@@ -68,7 +67,7 @@ class hang_watch {
   void set_timer(std::chrono::nanoseconds in) noexcept;
   void come_round(bool on_time) noexcept;
   double waited(std::uint64_t since) const noexcept;
-  /// False: that wait was over.
+  /// False: that wait is over.
   bool tell(std::uint64_t since) noexcept;
   bool look(std::uint64_t since, hang_scene& out);
 
@@ -79,10 +78,10 @@ class hang_watch {
   const tick_scale scale_;
 
   std::atomic<std::uint64_t> sequence_{0}, since_{0};  // since_ 0: the consumer doesn't wait
-  bool starts_ = false;                                // with the first wait; the consumer's
+  bool starts_ = false;                                // with the first wait; used by the consumer
   std::atomic<bool> looks_{false};
   std::mutex looking_;
-  owned<state> state_;  // null: there is no watch
+  owned<state> state_;  // null: no watch
 };
 
 }  // namespace wick::detail

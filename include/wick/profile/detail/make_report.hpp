@@ -1,5 +1,5 @@
 /// \file
-/// From counts between two moments to a report of that time. It reads no clock and knows no loader.
+/// Makes a report from the counts at two moments. It reads no clock and knows no loader.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What threads took, in seconds and then in ticks. `first` is before the first of these figures was read,
-/// `last` after the last. A time reaches from the one's `first` to the other's `last`: so usage never exceeds
-/// it.
+/// The threads' usage, in seconds and then in ticks. `first` is a time before the first figure was read,
+/// `last` one after the last. A period reaches from the earlier `first` to the later `last`, so usage never
+/// exceeds it.
 struct thread_totals {
   double program = 0, workers = 0, io = 0, io_calls = 0;
   std::uint64_t first = 0, last = 0, time = 0;
@@ -25,17 +25,17 @@ struct thread_totals {
   std::vector<double> worker_seconds;
   std::vector<std::uint64_t> worker_ticks;
 
-  /// The change since then, and the time between.
+  /// The change since `before`, and the time between.
   thread_totals since(const thread_totals& before) const;
   void add(const thread_totals& other);
 };
 
-/// What is counted while a training loop takes batches.
+/// Counted while a training loop takes batches.
 struct loop_totals {
   stall_meter stalls;
   thread_totals used;
   std::uint64_t helped_ticks = 0;
-  std::uint64_t step_ticks = 0, step_nanoseconds = 0, step_delay = 0;  // of steps that were probed
+  std::uint64_t step_ticks = 0, step_nanoseconds = 0, step_delay = 0;  // of probed steps
 
   void add(const loop_totals& next);
 };
@@ -50,26 +50,26 @@ struct row_totals {
 
 struct report_totals {
   double tick = 0;          ///< seconds that a tick takes
-  std::uint64_t ticks = 0;  ///< since the report before
+  std::uint64_t ticks = 0;  ///< since the previous report
   std::uint64_t batches = 0, samples = 0, failures = 0;
   std::vector<report::outcome> outcomes;
 
   std::vector<row_totals> rows;  ///< the last is that of whole runs
   bool clocks_always_read = false;
   std::size_t batching = 0, order_row = 0, phase_row = 0;
-  std::array<std::size_t, phase_count> phase_stages = {};  ///< whose time that of each phase is
+  std::array<std::size_t, phase_count> phase_stages = {};  ///< the stage that each phase's time belongs to
 
   std::size_t workers = 0, io_threads = 0, requests = 0, cpus = 0;
   bool chooses_io_threads = false;
   std::size_t memory_limit = 0, memory_used = 0, memory_peak = 0;
-  std::size_t batch = 1;        ///< samples of one, where none came
+  std::size_t batch = 1;        ///< samples per batch, if none was delivered
   std::size_t prefetch = 1;     ///< batches ahead
-  std::uint64_t in_flight = 0;  ///< samples under way at a time; 0: as many as workers
-  std::uint64_t at_a_time = 1;  ///< samples that a worker claims
+  std::uint64_t in_flight = 0;  ///< at most; 0: as many as workers
+  std::uint64_t at_a_time = 1;  ///< samples that a worker claims at once
   bool loop_helps = false, chooses_in_flight = true;
 };
 
-/// `names`: of the stages, by their rows.
+/// `names`: of the stages, by row.
 report make_report(const report_totals& of, const loop_totals& loop, const std::vector<std::string>& names);
 
 }  // namespace wick::detail

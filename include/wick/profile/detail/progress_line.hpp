@@ -1,5 +1,5 @@
 /// \file
-/// The line that tells how far an epoch is: when it is written, what stands in it, and how wide it may be.
+/// The progress line of an epoch: when it is written, its text, and its width.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Where an epoch is.
+/// The remaining part of an epoch.
 struct progress_left {
-  std::uint64_t items = 0;    ///< batches that it still has; samples where there are no batches
-  std::uint64_t samples = 0;  ///< that were handed over so far
+  std::uint64_t items = 0;    ///< batches left; samples, if there are no batches
+  std::uint64_t samples = 0;  ///< delivered so far
 };
 
-/// What the line says.
+/// The figures in the line.
 struct progress_figures {
   std::uint64_t done = 0, total = 0;
   double elapsed = 0;   ///< seconds
@@ -28,22 +28,22 @@ struct progress_figures {
   bool operator==(const progress_figures&) const = default;
 };
 
-/// Text of at most `columns` columns, of which a bar takes what the rest leaves; 0 columns: without the bar,
-/// and of any length. `description` counts by its bytes, which are no fewer than its columns.
+/// Text of at most `columns` columns; the bar fills the space that the rest leaves. 0 columns: no bar, and
+/// any length. The width of `description` is taken as its bytes, which are at least its columns.
 std::string progress_text(std::string_view description, const progress_figures& f, std::size_t columns,
                           bool bar);
-/// What is no printable UTF-8 in it replaced.
+/// Replaces everything that isn't printable UTF-8.
 std::string progress_description(std::string_view text);
 
-/// "9.31k": three digits; "?" where it is unknown.
+/// "9.31k": three digits; "?" if unknown.
 std::string format_rate(double rate);
-/// No more than `most` bytes of valid UTF-8, and no character in halves.
+/// At most `most` bytes of valid UTF-8, cut between characters.
 std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept;
 
-/// Rates of about the last ten seconds; with long steps, of about the last three.
+/// Rates over about the last ten seconds; with long steps, over about the last three.
 class progress_rates {
  public:
-  /// Totals at a time of `seconds`.
+  /// Adds the totals at `seconds`.
   void add(double seconds, double waited, std::uint64_t items, std::uint64_t samples) noexcept;
   double items() const noexcept { return time_ > 0 ? items_ / time_ : -1; }
   double samples() const noexcept { return time_ > 0 ? samples_ / time_ : -1; }
@@ -62,7 +62,7 @@ class progress_schedule {
       : terminal_(terminal), interval_(interval) {}
   bool due(double seconds, std::uint64_t done, std::uint64_t total) const noexcept;
   void shown(double seconds, std::uint64_t done, std::uint64_t total) noexcept;
-  /// Seconds from then on in which none is.
+  /// Seconds until a line may be due.
   double pause(double seconds) const noexcept;
 
  private:
@@ -78,7 +78,7 @@ class progress_schedule {
   std::uint64_t tenth_ = 0;
 };
 
-/// One user.
+/// For one thread.
 class progress_line {
  public:
   progress_line(std::string_view description, int fd, std::optional<double> interval, bool shown);
@@ -87,7 +87,7 @@ class progress_line {
   /// Ends the line.
   ~progress_line();
 
-  /// Not given: what the launcher says.
+  /// Without a rank: as the launcher says.
   /// \throws wick::error for a rank below 0
   static bool is_first_rank(std::optional<int> rank);
   /// \throws wick::error
@@ -95,22 +95,22 @@ class progress_line {
   bool shown() const noexcept { return shown_; }
   bool under_way() const noexcept { return under_way_; }
 
-  /// What follows comes from the first batch on.
+  /// Begins an epoch's line; times count from here.
   void begin(progress_left left) noexcept;
-  /// A sample came at once.
+  /// A sample came without waiting.
   void came() noexcept {
     ++done_;
     left_.items -= left_.items != 0 ? 1 : 0;
     ++left_.samples;
   }
-  /// A batch came, for which the loop has waited since `begun`. Shows the line if it is time.
+  /// A batch came, after a wait since `begun`. Shows the line if it is due.
   void came(std::uint64_t begun, std::uint64_t now, progress_left left) noexcept {
     ++done_;
     left_ = left;
     if (now > begun) waited_ += now - begun;
     if (now - looked_ >= pause_) look();
   }
-  /// The line stays, and what is printed next stands below it. Where no batch came it goes.
+  /// Leaves the line on the terminal, and later output goes below it. Removes it if no batch came.
   void close(progress_left left) noexcept;
   void print(std::string_view text) noexcept;
   void clear() noexcept;
@@ -127,7 +127,7 @@ class progress_line {
   const std::optional<double> interval_;  // seconds
   bool shown_, terminal_;
   bool under_way_ = false;
-  bool drawn_ = false;  // the cursor comes after the line
+  bool drawn_ = false;  // the cursor is at the end of the line
   tick_scale scale_;
   progress_schedule schedule_;
   progress_rates rates_;

@@ -1,5 +1,5 @@
 /// \file
-/// What a report's timeline is made of: iterations, and how much is ahead of them.
+/// The timeline of a report: iterations, and how much was ready or in flight then.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Kept by the consumer. At first each iteration is a piece. When there are too many, those that lie close
-/// become one, and pieces are that long from then on. Times are in ticks.
+/// Used by the consumer. At first each iteration is a piece. When there are too many, neighbors are merged,
+/// and pieces are that long from then on. Times are in ticks.
 class report_timeline {
  public:
   static constexpr std::size_t most_pieces = 256;
@@ -30,10 +30,10 @@ class report_timeline {
     now_.longest = std::max(now_.longest, waited);
     if (now_.end - now_.begin >= width_) close();
   }
-  /// Whether depths are read at a batch that came then.
+  /// Whether to read the depths for a batch that came at `now`.
   bool wants_depths(std::uint64_t now) const noexcept { return now >= next_; }
   void add(const queue_depths& depths, std::uint64_t next_at) noexcept;
-  /// All since it was called last. `since`: when that was; `tick`: in seconds.
+  /// Everything since the previous call. `since`: when that was; `tick`: in seconds.
   std::vector<report::timeline_piece> take(std::uint64_t since, double tick);
 
  private:
@@ -46,7 +46,7 @@ class report_timeline {
   void close() noexcept;
 
   std::vector<piece> pieces_;
-  piece now_;  // has not ended
+  piece now_;  // not finished yet
   std::uint64_t width_ = 0, next_ = 0;
 };
 

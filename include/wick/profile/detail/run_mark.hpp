@@ -1,5 +1,5 @@
 /// \file
-/// Which run of samples a worker is in, for a thread that looks where it hangs.
+/// The run of samples that a worker is in, so that another thread can see where it hangs.
 #pragma once
 
 #include <atomic>
@@ -11,11 +11,11 @@
 
 namespace wick::inline v0_1::detail {
 
-/// One slot of an executor writes it, once a run and at each few of its samples; samples that are timed one
-/// by one note each, and its stage. Any thread reads it.
+/// Written by one slot of an executor: once a run, and every few samples. When samples are timed one by one,
+/// each sample and its stage is noted. Read by any thread.
 class run_mark {
  public:
-  static constexpr std::uint64_t few = 32;  ///< as many are computed together
+  static constexpr std::uint64_t few = 32;  ///< samples computed together
 
   /// \param count  samples, fewer than 2^16; 0: the stages after batch() run
   void begin(std::uint64_t sequence, std::uint64_t position, std::uint64_t count,
@@ -24,23 +24,23 @@ class run_mark {
     reach(position, count);
     batch_.store((sequence + 1) << 16 | count, std::memory_order_release);
   }
-  /// It is at one of these.
+  /// The run is at one of these samples.
   void reach(std::uint64_t position, std::uint64_t count) noexcept {
     reached_.store(position << 16 | count, std::memory_order_relaxed);
   }
-  /// The indexes of these positions are known now. `ahead`: it may still be at those before.
+  /// The indexes of these positions are known now. `ahead`: the run may still be at the previous few.
   void computed(std::uint64_t position, std::uint64_t n, bool ahead) noexcept {
     if (n == (batch_.load(std::memory_order_relaxed) & 0xFFFF)) return;
     if (position == reached_.load(std::memory_order_relaxed) >> 16) ahead = false;  // the first
     reach(ahead ? position - few : position, ahead ? few + n : n);
   }
   void end() noexcept { batch_.store(0, std::memory_order_relaxed); }
-  /// Of a run whose stages were noted.
+  /// Ends a run whose stages were noted.
   void end_shown() noexcept {
     stage.store(in_no_stage, std::memory_order_relaxed);
     end();
   }
-  /// False when there is no run, or it does not stay long enough to be looked at. `sequence`: of its batch.
+  /// False without a run, or if the run changes during the read. `sequence`: its batch's.
   bool read(hang_scene::place& out, std::uint64_t& sequence) const noexcept {
     const std::uint64_t batch = batch_.load(std::memory_order_acquire),
                         reached = reached_.load(std::memory_order_relaxed);
@@ -58,7 +58,8 @@ class run_mark {
   std::atomic<const resumption*> thread{nullptr};  ///< while it begins samples that may suspend
 
  private:
-  // Its sequence number + 1 and the run's samples, in 16 bits; 0: no run. A position and samples from there.
+  // batch_: sequence number + 1 and, in 16 bits, the run's samples; 0: no run. reached_: a position and
+  // samples.
   std::atomic<std::uint64_t> batch_{0}, reached_{0};
   std::atomic<std::uint64_t> since_{0};  // ticks
 };

@@ -1,5 +1,5 @@
 /// \file
-/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited and for what.
+/// A stage's times: how often it ran, how long it worked, how long it waited and for what.
 #pragma once
 
 #include <array>
@@ -11,16 +11,16 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Some work: how long it took, and how much of that it had a processor.
+/// One piece of work: its time, and the part with a processor.
 struct probe {
   std::uint64_t ticks = 0, nanoseconds = 0;
-  bool blocked = false;  ///< it gave the processor up meanwhile, in a lock or a call that blocks, and
-                         ///< was not only made to wait for its turn
+  bool blocked = false;  ///< it gave up the processor, in a lock or a blocking call, and wasn't just
+                         ///< preempted
 };
-/// Several of these.
+/// The sum of several probes.
 struct probes {
   std::uint64_t count = 0, ticks = 0, nanoseconds = 0;
-  std::uint64_t blocked_ticks = 0, blocked_nanoseconds = 0;  ///< of those that blocked
+  std::uint64_t blocked_ticks = 0, blocked_nanoseconds = 0;  ///< of the probes that blocked
 
   void add(const probes& o) noexcept {
     count += o.count;
@@ -38,10 +38,10 @@ struct probes {
   }
 };
 
-/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads
-/// and stores, relaxed, because a report needs each number whole and not all of the same instant. Short
-/// samples are timed now and then only, so the time of all is inferred from the timed ones; processor time
-/// is read still more seldom, since it costs a call of the system.
+/// One stage on one worker. Written by that worker only, read by any thread that makes a report: plain loads
+/// and stores, relaxed, because a report needs each number whole but not all of the same instant. Only some
+/// short samples are timed, and the total is inferred from those. Processor time is read even less often,
+/// since it takes a system call.
 class alignas(64) stage_clock {
  public:
   void ran(std::uint64_t times) noexcept { add(count_, times); }
@@ -49,7 +49,7 @@ class alignas(64) stage_clock {
     add(timed_, times);
     add(ticks_, ticks);
   }
-  /// One sample's, or one run's.
+  /// Of one sample, or of one run.
   void probed(const probe& p) noexcept {
     add(probes_, 1);
     add(probed_, p.ticks);
@@ -62,7 +62,7 @@ class alignas(64) stage_clock {
   std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
   std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
   std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
-  /// What single ones have had of a processor.
+  /// The processor time of the probed ones.
   probes probed() const noexcept {
     return {probes_.load(std::memory_order_relaxed), probed_.load(std::memory_order_relaxed),
             processor_.load(std::memory_order_relaxed), blocked_.load(std::memory_order_relaxed),
@@ -79,33 +79,33 @@ class alignas(64) stage_clock {
 
 static_assert(sizeof(stage_clock) == 64, "wick: a worker writes all of its clocks of a run: a line each");
 
-/// What is kept of single samples: how long each took in the stage, the slowest, and what they waited for.
+/// Records of single samples: their times in the stage, the slowest, and their waits.
 class stage_record {
  public:
-  /// A sample took so long; `index` is its place in the source.
+  /// A sample took `ticks`; `index` is its place in the source.
   void took(std::uint64_t ticks, std::uint64_t index) noexcept {
     times_.add(ticks);
     if (ticks <= slowest_.load(std::memory_order_relaxed)) return;
     slowest_.store(ticks, std::memory_order_relaxed);
     slowest_index_.store(index, std::memory_order_relaxed);
   }
-  /// It was suspended for so long in all.
+  /// The total time that a sample was suspended.
   void waited(std::uint64_t ticks) noexcept { add(waits_[0], ticks); }
-  /// Of that, for what.
+  /// The parts of that time, by cause.
   void waited_for(const activity::times& ticks) noexcept {
     for (std::size_t i = 1; i < wait_kinds; ++i) {
       if (ticks[i] != 0) add(waits_[i], ticks[i]);
     }
   }
-  /// So much processor time a sample took that took very long.
+  /// The processor time of a sample that took very long.
   void cost(std::uint64_t nanoseconds, std::uint64_t index) noexcept {
     if (nanoseconds <= costliest_.load(std::memory_order_relaxed)) return;
     costliest_.store(nanoseconds, std::memory_order_relaxed);
     costliest_index_.store(index, std::memory_order_relaxed);
   }
-  /// Of a sample that took so long, this is what it had of a processor; it took no lock and made no call.
+  /// A sample that took `ticks` had a processor for `of_processor` of them, without locks or blocking calls.
   void had(std::uint64_t ticks, std::uint64_t of_processor) noexcept { turns_.move(ticks, of_processor); }
-  /// A sample that took very long: these are probed each.
+  /// A sample that took very long. Each of these is probed.
   void took_long(const probe& p) noexcept {
     add(long_[0], 1);
     add(long_[1], p.ticks);
@@ -121,9 +121,9 @@ class stage_record {
   }
 
   const duration_counts& times() const noexcept { return times_; }
-  /// What had() says, as moves of times().
+  /// The corrections of times() from had().
   const duration_counts& turns() const noexcept { return turns_; }
-  /// Bytes that samples reserved.
+  /// The bytes that samples reserved.
   const duration_counts& sizes() const noexcept { return sizes_; }
   probes long_ones() const noexcept {
     return {long_[0].load(std::memory_order_relaxed), long_[1].load(std::memory_order_relaxed),
@@ -131,7 +131,7 @@ class stage_record {
             long_[4].load(std::memory_order_relaxed)};
   }
   std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  /// The two may be of different samples for a moment.
+  /// For a moment, the time and the index may be of different samples.
   std::uint64_t slowest() const noexcept { return slowest_.load(std::memory_order_relaxed); }
   std::uint64_t slowest_index() const noexcept { return slowest_index_.load(std::memory_order_relaxed); }
   std::uint64_t costliest() const noexcept { return costliest_.load(std::memory_order_relaxed); }
@@ -140,7 +140,8 @@ class stage_record {
   std::uint64_t waited(wait_for what) const noexcept {
     return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
-  /// The next report has a slowest one of its own. Any thread: one that is slower just now may be missed.
+  /// The next report starts with no slowest sample. Any thread may call it; a slower sample may just be
+  /// missed.
   void forget_slowest() noexcept {
     slowest_.store(0, std::memory_order_relaxed);
     costliest_.store(0, std::memory_order_relaxed);
@@ -153,7 +154,7 @@ class stage_record {
   duration_counts times_, turns_, sizes_;
   std::atomic<std::uint64_t> slowest_{0}, slowest_index_{0}, costliest_{0}, costliest_index_{0}, bytes_{0};
   std::array<std::atomic<std::uint64_t>, 5> long_{};
-  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first: all of them
+  std::array<std::atomic<std::uint64_t>, wait_kinds> waits_{};  // the first is the total
 };
 
 }  // namespace wick::detail

@@ -1,5 +1,5 @@
 /// \file
-/// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
+/// The loader's clocks: one for each stage on each worker, and one for each worker's runs.
 #pragma once
 
 #include <cstddef>
@@ -20,37 +20,36 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The clocks of stages that don't suspend are read for some samples only, and what the others took is
-/// inferred. How long runs of samples took is known of each: nothing that is said of a stage may be more than
-/// that.
+/// The clocks of stages that don't suspend are read for some samples only, and the time of the others is
+/// inferred. The times of whole runs are all measured, and the inferred times must not exceed them.
 class stage_clocks {
  public:
-  /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
-  /// may, so that their clocks are always read.
+  /// Rows up to `batching` and from `stages` on are of samples, those between are of batches. `suspend`:
+  /// samples may suspend, so their clocks are always read.
   stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend);
   stage_clocks(const stage_clocks&) = delete;
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
 
-  /// One worker's, or one helper's.
+  /// Of one worker, or of one helper.
   struct worker {
     stage_clock* clocks = nullptr;
     stage_record* records = nullptr;
     const tick_scale* scale = nullptr;
     trace_lane* lane = nullptr;
-    std::uint64_t next_timed = 0;  // samples, after which a run of short ones is timed again
+    std::uint64_t next_timed = 0;  // samples until a run of short ones is timed again
     std::uint64_t next_probe = 0;  // ticks
-    thread_usage last;             // at the end of the last probe, which was at `last_at`
+    thread_usage last;             // at the end of the last probe, at `last_at`
     std::uint64_t last_at = 0;
-    std::uint64_t long_ticks = ~std::uint64_t{0};  // what takes so long is probed in any case
+    std::uint64_t long_ticks = ~std::uint64_t{0};  // anything longer is probed
     std::uint64_t least_cost = 0;                  // of one reading
     run_mark mark;
 
-    /// Not before 1,000 times what the probes have taken just now: they cost a tenth of a percent. Where
-    /// another thread had its turn in between, that is no cost of theirs.
+    /// Schedules the next probe after 1,000 times the cost of this one: probes cost a tenth of a percent.
+    /// Time in which another thread was scheduled in between isn't counted as cost.
     void has_probed(const thread_usage& usage, std::uint64_t at, std::uint64_t cost,
                     std::uint64_t readings) noexcept {
-      const std::uint64_t each = cost / readings != 0 ? cost / readings : 1;  // of a slow counter, none shows
+      const std::uint64_t each = cost / readings != 0 ? cost / readings : 1;  // a slow counter shows 0
       least_cost = each < least_cost ? each : least_cost;
       const std::uint64_t without_turns = each < 4 * least_cost ? each : 4 * least_cost;
       last = usage;
@@ -59,23 +58,23 @@ class stage_clocks {
       long_ticks = 1000 * without_turns;
     }
   };
-  /// The calling thread's; may be kept as long as the coroutine does not suspend.
+  /// The calling thread's. Valid until the coroutine suspends.
   [[gnu::noinline]] worker& mine() noexcept { return workers_[on_.this_slot()]; }
 
   bool has_this_thread() const noexcept { return on_.this_slot() != executor::none; }
-  /// A run of samples, by its own row of clocks.
+  /// The clock for whole runs of samples.
   stage_clock& runs_of(worker& w) const noexcept { return w.clocks[rows_]; }
 
-  /// In a stage that suspends: what it worked before, of which `of_others` ticks are other stages'. waited()
-  /// below counts from the beginning.
+  /// A stage's work before its first wait; `of_others` of the ticks belong to other stages. The ticks of
+  /// waited() below count from the stage's beginning.
   void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks, std::uint64_t of_others) noexcept {
     worker& w = mine();
     w.clocks[stage].ran(1);
     w.clocks[stage].worked(1, ticks - (of_others < ticks ? of_others : ticks));
     w.records[stage].waited(std::uint64_t{0} - ticks);
   }
-  /// A stage that waited continues, `ticks` after its beginning; since its first wait it ran for `ran` of
-  /// them.
+  /// A stage continues after a wait, `ticks` after its beginning; it ran for `ran` of them since its first
+  /// wait.
   void waited(std::uint32_t stage, std::uint64_t ticks, std::uint64_t ran, std::uint64_t index) noexcept {
     worker& w = mine();
     w.records[stage].waited(ticks - ran);
@@ -85,16 +84,16 @@ class stage_clocks {
   void waited_for(std::uint32_t stage, const activity::times& ticks) noexcept {
     mine().records[stage].waited_for(ticks);
   }
-  /// Where the calling thread writes spans for a trace.
+  /// The calling thread's lane for trace spans.
   trace_lane& lane() noexcept { return *mine().lane; }
-  /// One for each slot.
+  /// One lane for each slot.
   trace_lane* lanes() const noexcept { return lanes_.get(); }
   const run_mark& mark(std::size_t slot) const noexcept { return workers_[slot].mark; }
-  /// A sample that a trace follows has awaited: the span of that, and its calls on I/O threads.
+  /// A traced sample has finished waiting: writes the span of the wait, and of its calls on I/O threads.
   void awaited(trace_span s, const activity* doing, const activity::times& spent) noexcept;
 
   void reserved(std::uint32_t stage, std::uint64_t bytes) noexcept { mine().records[stage].reserved(bytes); }
-  /// Once in a stage, without suspending.
+  /// A sample ran in a stage without suspending.
   void worked(std::uint32_t stage, std::uint64_t ticks, std::uint64_t index) noexcept {
     worker& w = mine();
     w.clocks[stage].ran(1);
@@ -107,28 +106,28 @@ class stage_clocks {
     probes probed, long_ones;
     std::uint64_t bytes = 0;
     activity::times waits{};
-    durations times, turns, sizes;  // turns: of long samples, what of it others had the processor
+    durations times, turns, sizes;  // turns: corrections for the time that other threads had the processor
 
     void add(const stage_clock& c, const stage_record* r);
-    /// What has come since an earlier one.
+    /// The change since an earlier sum.
     sum since(const sum& before) const;
   };
-  /// Of each row, and at the end of the runs.
+  /// Of each row; the last is that of the runs.
   std::vector<sum> totals() const;
-  /// The slowest sample since it was asked last, and of those that took long the one that took the most
-  /// processor time; 0: there is none.
+  /// The slowest sample since the previous call, and, of the slow samples, the one with the most processor
+  /// time; 0: none.
   struct slow_sample {
     std::uint64_t ticks = 0, index = 0;
     std::uint64_t nanoseconds = 0, costliest_index = 0;
   };
   slow_sample take_slowest(std::size_t row) const noexcept;
 
-  /// All that was run so far, on workers and on threads that helped.
+  /// All work so far, on workers and on helping threads.
   struct usage {
     std::uint64_t workers = 0, helpers = 0;
   };
   usage ticks() const noexcept;
-  /// Of one worker, up to on.workers().
+  /// Of one slot; those below on.workers() are workers.
   std::uint64_t ticks_of(std::size_t slot) const noexcept;
   std::size_t rows() const noexcept { return rows_; }
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
@@ -136,7 +135,7 @@ class stage_clocks {
 
  private:
   executor& on_;
-  const std::size_t rows_, batching_, batch_end_;  // rows_: but for that of the runs
+  const std::size_t rows_, batching_, batch_end_;  // rows_: without the row of the runs
   const bool suspend_;
   const std::size_t slots_;
   const tick_scale scale_;
@@ -147,19 +146,19 @@ class stage_clocks {
   const owned<place[]> workers_;
 };
 
-/// One thread's reading of the clocks while it takes samples from stage to stage. Each sample begins where
-/// the one before it has ended.
+/// One thread's clock readings while it takes samples from stage to stage. Each sample begins where the
+/// previous one ended.
 class stopwatch {
  public:
-  /// `weight`: what is timed stands for so many times as many samples. `may_probe`: they are so long that
-  /// processor time can be read in between.
+  /// `weight`: how many samples each timed one stands for. `may_probe`: samples are long enough to read
+  /// processor time in between.
   stopwatch(stage_clocks::worker& w, bool may_probe, std::uint64_t weight = 1) noexcept
       : worker_(w), weight_(weight), may_probe_(may_probe), last_(now_ticks()) {}
   stopwatch(const stopwatch&) = delete;
   stopwatch& operator=(const stopwatch&) = delete;
   ~stopwatch() { end_probe(); }
 
-  /// What went before was `row`'s. `of` is the sample's wick::context.
+  /// Adds the time since the last mark to `row`. `of` is the sample's wick::context.
   template <class Context>
   void begin(const Context& of, std::size_t row) noexcept {
     index_ = of.index();
@@ -174,7 +173,7 @@ class stopwatch {
     end_probe();
     if (may_probe_ && now >= worker_.next_probe) begin_probe();
   }
-  /// What went since the last mark was `row`'s.
+  /// Adds the time since the last mark to `row`.
   void mark(std::size_t row) noexcept {
     const std::uint64_t now = now_ticks(), ticks = now - last_;
     note(row, ticks);
@@ -183,7 +182,7 @@ class stopwatch {
   }
   /// Whether a trace follows the sample at a position.
   bool follows(std::uint64_t position) noexcept { return worker_.lane->wants(position); }
-  /// The same where `inside` are parts of it, with rows of their own from `parts` on.
+  /// The same with `inside` as parts of the time, which have rows of their own from `parts` on.
   template <class Ticks>
   void mark(std::size_t row, const Ticks& inside, std::size_t parts) noexcept {
     const std::uint64_t now = now_ticks();
@@ -208,12 +207,12 @@ class stopwatch {
     worker_.clocks[row].worked(0, weight_ * ticks);
     worker_.records[row].took(ticks, index_);
   }
-  /// A row, or a part of one with a row of its own.
+  /// A row, or a part of one with its own row.
   struct part {
     std::size_t row;
     std::uint64_t ticks;
   };
-  /// All of `row` is over, at last_; most of it was `longest`.
+  /// `row` ended at last_; `longest` is its longest part.
   void ended(std::size_t row, std::uint64_t ticks, const part& longest) noexcept {
     if (followed_) write(row, ticks);
     if (probes_) return end_of(row, ticks, longest);
@@ -248,7 +247,7 @@ class run_probe {
   run_probe(stage_clocks::worker& w, std::uint64_t now) noexcept : worker_(w), due_(now >= w.next_probe) {
     if (due_) begin();
   }
-  /// The run, which began then, is over.
+  /// Ends the run, which began at `begun`.
   void end(stage_clock& runs, std::uint64_t begun) noexcept {
     if (due_) finish(runs, now_ticks() - begun);
   }

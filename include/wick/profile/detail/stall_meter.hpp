@@ -11,9 +11,9 @@
 
 namespace wick::inline v0_1::detail {
 
-/// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of
-/// the share over all iterations so far (in bins of 0.1 %), and how long waiting, iterations
-/// and what is between took. One thread.
+/// Takes the ticks of each iteration of the consumer: waiting, and in all. Keeps the mean and the median
+/// share of waiting over all iterations so far (in bins of 0.1 %), and the durations of waits, iterations,
+/// and the steps between. For one thread.
 class stall_meter {
  public:
   void iteration(std::uint64_t waited, std::uint64_t total) noexcept {
@@ -33,12 +33,12 @@ class stall_meter {
   const durations& waits() const noexcept { return waits_; }
   const durations& iterations() const noexcept { return iterations_; }
   const durations& steps() const noexcept { return steps_; }
-  /// Share of all time, 0 … 1.
+  /// Share of the total time, 0 … 1.
   double mean() const noexcept {
     return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
   }
-  /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones
-  /// don't move it.
+  /// Share of the median iteration (the lower one of two), rounded down to 0.1 %: a few slow ones don't move
+  /// it.
   double median() const noexcept;
   void add(const stall_meter& other) noexcept;
 

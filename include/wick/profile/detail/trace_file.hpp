@@ -15,31 +15,31 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What a trace is of.
+/// The loader that a trace follows.
 struct trace_subject {
-  trace_lane* lanes = nullptr;  ///< one a slot: first the workers', then those of threads that help
+  trace_lane* lanes = nullptr;  ///< one for each slot: workers, then helping threads
   std::size_t slots = 0, workers = 0, io_threads = 0;
-  std::vector<std::string> stages;  ///< their names, by row
-  std::size_t first = 0, last = 0;  ///< the rows where a sample's way begins and ends
-  std::uint64_t positions = 1;      ///< of an epoch
+  std::vector<std::string> stages;  ///< names, by row
+  std::size_t first = 0, last = 0;  ///< the rows where a sample begins and ends
+  std::uint64_t positions = 1;      ///< in an epoch
   const void* source = nullptr;
   std::string (*key)(const void* source, std::uint64_t index) = nullptr;
 };
 
-/// Batches that are ready, samples and bytes in flight; and in the file's time when that was.
+/// Ready batches, and samples and bytes in flight, at a time in the file.
 struct queue_depths {
   std::uint64_t ready = 0, samples = 0, bytes = 0, at = 0;
 };
 
-/// A batch that was taken. Times are in ticks.
+/// A delivered batch. Times are in ticks.
 struct traced_batch {
   std::uint64_t sequence = 0, epoch = 0, number = 0, samples = 0;
   std::uint64_t opened = 0, published = 0, taken = 0;
 };
 
-/// Used by the consumer alone. The file is a JSON array, an event a line. Each write replaces the closing
-/// bracket, so the file is complete at any time. Times are those of PyTorch's profiler: microseconds since
-/// the beginning of the quarter, by the system's clock as it was when the trace began.
+/// For the consumer only. The file is a JSON array with one event a line. Each write replaces the closing
+/// bracket, so the file is always complete. Times are those of PyTorch's profiler: microseconds since the
+/// beginning of the quarter, by the system's clock at the trace's start.
 class trace_file {
  public:
   /// \throws wick::error when the file can't be written, or when the options make no sense
@@ -50,19 +50,18 @@ class trace_file {
 
   /// The loop began its step and then its wait at these ticks, and has a batch now.
   void iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t now) noexcept;
-  /// Whether took() and look() are wanted for the batch of this iteration.
+  /// Whether this iteration's batch needs took() and look().
   bool follows_batch() const noexcept { return follows_batch_; }
   void took(const traced_batch& b) noexcept;
-  /// Writes what has come since the last call, when some milliseconds have passed. \returns the ticks that it
-  /// took
+  /// Writes the events since the last call, if some milliseconds have passed. \returns the ticks that it took
   std::uint64_t look(queue_depths depths) noexcept;
   /// Writes the rest, and closes the file.
   void end() noexcept;
-  /// For the report: why the trace is not complete. Empty when it is.
+  /// For the report: why the trace is incomplete. Empty if it is complete.
   std::string note() const;
 
  private:
-  // Of a loader: the loop, its workers and helpers, then its I/O threads.
+  // For each loader: the loop, its workers and helpers, then its I/O threads.
   static constexpr std::uint64_t tracks = 4096, io_tracks = 2048;
   struct reading {
     std::uint64_t ticks, nanoseconds;
@@ -105,23 +104,23 @@ class trace_file {
   const process_mark born_;
   file_handle file_;
   std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
-  std::size_t io_named_ = 0;  // I/O threads whose tracks have names
+  std::size_t io_named_ = 0;  // I/O threads with named tracks
   std::uint64_t base_ = 0,
-                offset_ = 0;        // in ns: of the file's times, since 1970; of the steady clock to them
-  std::vector<reading> clocks_;     // ticks between two are interpolated
-  std::vector<std::string> names_;  // of the stages, for JSON
+                offset_ = 0;        // in ns: the file's time 0, since 1970; from the steady clock to it
+  std::vector<reading> clocks_;     // ticks in between are interpolated
+  std::vector<std::string> names_;  // of the stages, as JSON
 
   std::vector<laid_out> spans_;
   std::vector<iteration_times> iterations_;
   std::vector<traced_batch> batches_;
-  std::string text_;                  // to be written
-  std::uint64_t written_ = 0;         // bytes of the file, without the closing bracket
+  std::string text_;                  // not yet written
+  std::uint64_t written_ = 0;         // bytes in the file, without the closing bracket
   std::uint64_t begun_ = 0;           // ticks
   std::uint64_t next_ = 0;            // when look() writes again, in ns of the steady clock
-  std::uint64_t dropped_before_ = 0;  // by the trace before
+  std::uint64_t dropped_before_ = 0;  // by the previous trace
   std::uint32_t every_;
-  std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every(): since when (ns), spans, drops
-  // Iterations: all, those that were followed since when (ns), and one in how many is.
+  std::uint64_t window_ = 0, in_window_ = 0, dropped_ = 0;  // choose_every()'s start (ns), spans, drops
+  // Iterations: all, those followed in the window, its start (ns), and one in how many is followed.
   std::uint64_t loops_ = 0, loops_in_window_ = 0, loop_window_ = 0, every_batch_ = 1;
   bool following_ = false, full_ = false, follows_batch_ = false;
   int fault_ = 0;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/advice.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/advice.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Predicts what each change to the pipeline gives, and names the one that gives the most.
+/// Predicts the gain of each change to the pipeline, and names the best.
 class adviser {
  public:
   explicit adviser(const report& r) : r_(r) {
@@ -37,11 +37,11 @@ class adviser {
       return says("Too early to tell: " + number(r_.iterations, "iteration") + " measured, a verdict needs " +
                   std::to_string(enough_for_verdict) + ".");
     }
-    if (r_.wait_mean >= worth_it - 1) {  // the model knows neither of these two
+    if (r_.wait_mean >= worth_it - 1) {  // the model knows neither cause
       if (r_.processor > 0 && of_processors() >= full && pipeline() < 0.5) return of_others();
       if (r_.worked + r_.others > 0 && own() < 0.5 && workers_busy() >= 0.7) return of_loaders();
     }
-    // Of two that give about as much, the more special one is named, and comes first.
+    // The more specific ones come first: a later one must gain clearly more to replace it.
     consider(of_memory());
     for (const report::stage& s : r_.stages) {
       if (s.of_batches || s.count == 0) continue;
@@ -57,7 +57,7 @@ class adviser {
 
  private:
   static constexpr double worth_it = 1.05;  // times the throughput
-  static constexpr double full = 0.85;      // of all processors: what else runs on the machine has the rest
+  static constexpr double full = 0.85;      // of all processors; other programs have the rest
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   static diagnosis says(std::string text) {
@@ -86,14 +86,14 @@ class adviser {
     return "Training waits for data " + format_percent(r_.wait_mean) + " of the time";
   }
 
-  /// "With decode 2x faster", and what that is.
+  /// A change, and its name, such as "With decode 2x faster".
   struct option {
     std::string name;
     what_if change;
-    bool adds = false;    ///< to the one before: not worth naming unless it gives more than that
-    bool beside = false;  ///< helps whatever the bottleneck is, so it says nothing of it
+    bool adds = false;    ///< on top of the previous change: only named if it gains more
+    bool beside = false;  ///< helps with any bottleneck, so it doesn't identify this one
   };
-  /// Nothing where no option is worth it.
+  /// Nothing if no option is worthwhile.
   diagnosis make(bound by, std::string stage, const std::string& what, const std::vector<option>& options,
                  const std::string& hint = {}) const {
     diagnosis d;
@@ -122,7 +122,7 @@ class adviser {
   option faster(const std::string& stage) const {
     return {"With " + stage + " 2x faster", {.stage = stage, .times_faster = 2}};
   }
-  /// More threads where there are processors for them, else more of both.
+  /// More workers if there are processors for them, else more of both.
   option more_processors() const {
     if (r_.workers < r_.cpus) return {"With .workers = " + std::to_string(r_.cpus), {.workers = r_.cpus}};
     const std::size_t twice = 2 * r_.cpus;
@@ -185,7 +185,7 @@ class adviser {
     const double lock = latency_ > 0 ? s.waits.lock / latency_ : 0;
     if (busy_ <= 0 || (s.held < 0.1 * busy_ && lock < 0.1)) return {};
     const option without{"Without it", {.stage = s.name, .without_blocking = true}};
-    if (predict(r_.load, without.change).gain < worth_it) return {};  // halving the rest is of_work()'s
+    if (predict(r_.load, without.change).gain < worth_it) return {};  // of_work() tries halving the rest
     if (s.waits.lock > s.held) {
       return make(bound::lock, s.name,
                   "a lock in " + s.name + " (samples wait for it " + format_percent(lock) + " of their time)",
@@ -199,8 +199,8 @@ class adviser {
                 " Run a call on an I/O thread: co_await context.run_blocking(...).");
   }
 
-  /// A scheduler's turns make any sample slow now and then: what counts is processor time, or waits that are
-  /// both frequent and longer than such turns.
+  /// Preemption makes any sample slow now and then. Only processor time counts, or waits that are both
+  /// frequent and longer than a scheduler's time slice.
   diagnosis of_slow_ones(const report::stage& s) const {
     constexpr double turns = 0.1;
     const bool costly = s.costliest >= 8 * s.median, often = s.p99 >= std::max(8 * s.median, turns);
@@ -244,7 +244,7 @@ class adviser {
                              (r_.requests != 0 ? number(r_.requests, "request") + " at a time"
                                                : number(r_.io_threads, "I/O thread")) +
                              ")";
-    // The loader has found how many calls at a time give the most: what is left is the storage.
+    // The loader has already found the best number of calls, so the storage is the limit.
     if (r_.load.chooses_io_threads || r_.requests != 0)
       return make(bound::reads, most->name, what, {faster(most->name), more_prefetch()});
     option both = more_prefetch();
@@ -269,7 +269,7 @@ class adviser {
           longest->name + " (" + format_percent(longest->busy / r_.busy()) + " of the work, " + usage() + ")",
           {faster_stage, more});
     }
-    // More processors make a training step faster, too: that is no change to the pipeline.
+    // More processors also speed up the training step; that isn't a change to the pipeline.
     if (r_.wait_mean < worth_it - 1) return {};
     return make(bound::stage, {},
                 (r_.workers < r_.cpus ? "the number of workers (" : "the CPUs (") + usage() + ")", {more});

@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of profile/, which are compiled once.
+/// Includes the implementation of profile/, which is compiled once.
 #pragma once
 
 #include <wick/profile/impl/advice.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/durations.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/durations.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::uint64_t durations::count() const noexcept {
 double durations::quantile(double q) const noexcept {
   const auto all = static_cast<double>(count());
   if (all == 0) return 0;
-  // The k-th of n stands at (k - 1/2) / n: the quantile of a single one is that one.
+  // The k-th of n is at (k - 1/2) / n: the quantile of a single value is that value.
   const double wanted = std::clamp(q, 0.0, 1.0) * all;
   double below = 0;
   std::size_t last = 0;
@@ -89,7 +89,7 @@ std::vector<float> durations::multiples(std::size_t steps) const {
     out.push_back(static_cast<float>(duration_bins::middle(bin) / m));
     sum += static_cast<double>(out.back());
   }
-  // A tail thinner than a step is in the last: the mean is what is kept.
+  // A tail thinner than a step goes into the last step, so that the mean is kept.
   const double lacks = static_cast<double>(steps) - sum;
   out.back() = static_cast<float>(std::max(0.0, static_cast<double>(out.back()) + lacks));
   return out;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/hang_scene.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/hang_scene.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ std::string hang_scene::text(executor& on, const tick_scale& scale, double waite
     if (p.oldest) {
       known += p.counted;
       in_turn = in_turn || p.waits_its_turn();
-    } else if (!in_turn || p.waits_its_turn()) {  // not what keeps it
+    } else if (!in_turn || p.waits_its_turn()) {  // these don't hold the batch up
       break;
     } else if (!later) {
       later = true;

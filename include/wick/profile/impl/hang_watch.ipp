@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/hang_watch.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/hang_watch.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@ namespace wick::inline v0_1::detail {
 
 struct hang_watch::state : timer {
   hang_watch* of = nullptr;
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   condition changed;
   bool queued = false, stopping = false;
-  bool telling = false;              // the thread is at work
+  bool telling = false;              // the thread is running
   std::uint64_t last = 0;            // the wait of the last message
-  std::uint64_t of_wait = 0;         // the wait that `ran` is of
-  std::chrono::nanoseconds ran{};    // how long it has lasted while the process ran
+  std::uint64_t of_wait = 0;         // the wait that `ran` belongs to
+  std::chrono::nanoseconds ran{};    // how long the wait lasted while the process ran
   std::chrono::nanoseconds asked{};  // the time from the last look to the next
   timer::clock::time_point looked{};
   std::thread teller;
@@ -33,7 +33,7 @@ struct hang_watch::state : timer {
 
 namespace {
 
-/// The time between two looks: short enough to see that the process was stopped.
+/// The interval between looks: short enough to notice that the process was stopped.
 std::chrono::nanoseconds time_between_looks(std::chrono::nanoseconds after) noexcept {
   return std::max<std::chrono::nanoseconds>(after / 8, std::chrono::milliseconds(1));
 }
@@ -56,7 +56,7 @@ hang_watch::hang_watch(executor& on, hang_view of, std::chrono::nanoseconds afte
 
 hang_watch::~hang_watch() {
   if (!state_) return;
-  if (on_.forked()) {  // neither thread is here, and either may have had the mutex
+  if (on_.forked()) {  // neither thread exists here, and either may have held the mutex
     static_cast<void>(state_.release());
     return;
   }
@@ -93,18 +93,18 @@ void hang_watch::set_timer(std::chrono::nanoseconds in) noexcept {
   state_->place = timer::unseen;
   try {
     state_->queued = on_.timers().add(*state_);
-  } catch (...) {  // there is no thread to be had, and no watch then
+  } catch (...) {  // no thread, so no watch
   }
 }
 
-/// On the timers' thread.
+/// On the timer thread.
 void hang_watch::come_round(bool on_time) noexcept {
   state& s = *state_;
   const std::lock_guard lock(s.mutex);
   s.queued = false;
   if (!on_time || s.stopping) return s.changed.notify_all();
   const std::uint64_t since = since_.load(std::memory_order_acquire);
-  // A look that comes much too late means that the process was stopped, and that isn't the loader's fault.
+  // A look that comes much too late means that the process was stopped; that isn't the loader's fault.
   const timer::clock::time_point now = timer::clock::now();
   std::chrono::nanoseconds elapsed = now - std::exchange(s.looked, now);
   if (elapsed > s.asked + std::chrono::seconds(1)) elapsed = s.asked;
@@ -127,11 +127,11 @@ void hang_watch::come_round(bool on_time) noexcept {
           const bool waits = tell(since);
           const std::lock_guard ended(of->mutex);
           of->telling = false;
-          if (!waits) of->last = 0;  // the thread ran samples, and may begin to wait again
+          if (!waits) of->last = 0;  // the waiting thread ran samples, and may wait again
         });
         s.last = since;
         s.telling = true;
-      } catch (...) {  // no thread to be had: no message
+      } catch (...) {  // no thread, so no message
       }
     }
   }
@@ -153,12 +153,12 @@ bool hang_watch::tell(std::uint64_t since) noexcept {
       handler_(text);
     else
       std::fputs(text.c_str(), stderr);
-  } catch (...) {  // it was only a message
+  } catch (...) {  // a message isn't worth an exception
   }
   return true;
 }
 
-/// The consumer stays where it waits meanwhile, so that the batch is not another's. False: it waits no more.
+/// The consumer keeps waiting during the look, so its batch can't change. False: that wait is over.
 bool hang_watch::look(std::uint64_t since, hang_scene& out) {
   const std::lock_guard lock(looking_);
   struct mark {
@@ -166,7 +166,7 @@ bool hang_watch::look(std::uint64_t since, hang_scene& out) {
     explicit mark(std::atomic<bool>& w) noexcept : word(w) { word.store(true, std::memory_order_relaxed); }
     ~mark() { word.store(false, std::memory_order_release); }
   } const until_the_end(looks_);
-  // Either the consumer has left before, and since_ is another by now, or it sees looks_ when it leaves.
+  // Either the consumer left already and since_ has changed, or it sees looks_ when it leaves.
   on_.order_with_helpers();
   if (since_.load(std::memory_order_acquire) != since) return false;
   view_.look(view_.of, sequence_.load(std::memory_order_relaxed), out);

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/load_model.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/load_model.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void load_simulation::plan() {
   legs_.push_back(std::move(l));
 }
 
-/// The quantiles of a spread once each, in another order each time; `together`: samples that a unit has.
+/// Draws each quantile of a spread once, then reshuffles; `together`: samples per unit.
 std::vector<float> load_simulation::shuffled(const spread& of, std::size_t wanted, double together) {
   std::vector<float> out;
   if (of.constant()) return out;
@@ -48,7 +48,7 @@ std::vector<float> load_simulation::shuffled(const spread& of, std::size_t wante
     return deck[at++];
   };
   for (std::size_t i = 0; i < wanted; ++i) {
-    if (some > 64) {  // the mean of so many is the mean
+    if (some > 64) {  // the mean of many is about the mean
       out.push_back(1.0F);
       continue;
     }
@@ -70,7 +70,7 @@ void load_simulation::draw() {
 
 void load_simulation::fill_workers() {
   while (busy_ < seats()) {
-    if (ready_at_ < ready_.size()) {  // those that continue come before those that begin
+    if (ready_at_ < ready_.size()) {  // samples that continue come before new ones
       const std::uint32_t u = ready_[ready_at_++];
       ++busy_;
       begin_leg(u);
@@ -104,10 +104,10 @@ void load_simulation::begin_leg(std::uint32_t u) {
   compute(work, held, u, kind::worker);
 }
 
-/// A worker is free: the sample ends, or waits.
+/// A worker becomes free: the sample ends or waits.
 void load_simulation::leg_worked(std::uint32_t u) {
   --busy_;
-  if (u >= all_.size()) {  // the batch stages of a batch
+  if (u >= all_.size()) {  // a batch's stages after batch()
     finished_[u - all_.size()] = 1;
     return;
   }
@@ -123,7 +123,7 @@ void load_simulation::ask_memory(std::uint32_t u) {
   grant_memory();
 }
 
-/// In the order of the samples; what is larger than the bound goes alone.
+/// In the order of the samples. A sample larger than the limit goes alone.
 void load_simulation::grant_memory(bool anyway) {
   while (!want_memory_.empty()) {
     const std::uint32_t u = want_memory_.front();
@@ -176,13 +176,13 @@ void load_simulation::end_unit(std::uint32_t u) {
   }
 }
 
-/// The loop takes what is ready.
+/// The loop takes the next batch if it is ready.
 void load_simulation::look() {
   while (waiting_ && taken_ < batches_ && finished_[taken_] != 0) {
     waited_ += now_ - since_waiting_;
     ++taken_;
     waiting_ = false;
-    // The first batches differ from the later ones: nothing was ahead then.
+    // The first batches are special, since nothing was ahead yet.
     if (taken_ == std::min(std::max<std::size_t>(m_.prefetch, 1) + 1, (batches_ + 1) / 2)) {
       measured_from_ = now_;
       measured_wait_ = waited_;
@@ -202,7 +202,7 @@ void load_simulation::look() {
   }
 }
 
-/// What takes no time at all would be faster still.
+/// The limit for models that take no time.
 constexpr double fastest = 1e12;
 
 load_model::outcome load_simulation::run() {
@@ -213,7 +213,7 @@ load_model::outcome load_simulation::run() {
     look();
     fill_workers();
     if (clock_.all.empty()) {
-      // All that is out belongs to samples that want more: the first of them is let through.
+      // Samples that want more hold all of the memory: let the first one through.
       if (want_memory_.empty()) break;
       grant_memory(true);
       continue;

@@ -1,5 +1,5 @@
 /// \file
-/// One run of a load_model, event by event. Included by the bodies of load_model.hpp alone.
+/// One run of a load_model, event by event. Included only by load_model.ipp.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,17 @@ class load_simulation {
  public:
   load_simulation(const load_model& m, std::uint64_t seed) : m_(m), random_(seed * 0x9E3779B97F4A7C15 + 1) {
     double batch = static_cast<double>(std::max<std::size_t>(m.batch, 1));
-    // So many units that the ends of a run weigh little, and so few that it takes milliseconds.
+    // Enough units that the ends of a run weigh little, and few enough that it takes milliseconds.
     const double batches = std::max(4.0 * static_cast<double>(std::min<std::size_t>(m.prefetch, 2000)) + 8,
                                     3000.0 * claim() / batch);
     double unit = std::max(1.0, std::min(claim(), batch));
-    // Samples that wait do so each for itself.
+    // Samples that suspend wait one by one.
     const bool suspends = std::any_of(m.stages.begin(), m.stages.end(),
                                       [](const load_model::stage& s) { return s.suspends(); });
     if (suspends) {
       unit = 1;
       const double most = std::max(64.0, 4 * most_units / batches);
-      if (batch > most) {  // smaller batches with a step that is as much shorter
+      if (batch > most) {  // smaller batches with a proportionally shorter step
         shrunk_ = most / batch;
         batch = most;
       }
@@ -39,7 +39,7 @@ class load_simulation {
     const std::size_t most_ahead =
         std::max<std::size_t>(4, static_cast<std::size_t>(4 * most_units) / units_);
     ahead_ = std::clamp<std::size_t>(m.prefetch, 1, most_ahead);
-    made_ = batches_ + ahead_;  // no worker runs dry at the end
+    made_ = batches_ + ahead_;  // so that no worker runs dry at the end
     double work = (m.step_work + m.batch_work) * static_cast<double>(batches_) * shrunk_;
     for (const load_model::stage& s : m.stages) work += s.work * batch * static_cast<double>(batches_);
     slice_ = std::max(time_slice, work / 1e5);
@@ -56,10 +56,10 @@ class load_simulation {
  private:
   static constexpr double most_units = 12'000;
   enum class kind : std::uint8_t { worker, io, waited, step, slice };
-  /// Something that ends.
+  /// The end of something.
   struct event {
     double at;
-    std::uint32_t who;  // a unit; of a slice the burst
+    std::uint32_t who;  // a unit; for a slice, the burst
     kind what;
     bool operator<(const event& o) const noexcept { return at > o.at || (at == o.at && who > o.who); }
   };
@@ -76,12 +76,12 @@ class load_simulation {
       return e;
     }
   };
-  /// What happens between two suspensions.
+  /// The work between two suspensions.
   struct leg {
-    double work = 0, held = 0;                        // on a worker, before
+    double work = 0, held = 0;                        // first, on a worker
     double bytes = 0, io = 0, io_work = 0, wait = 0;  // then, without one
-    std::vector<std::size_t> from;                    // stages that are in work and held
-    std::size_t suspends = ~std::size_t{0};           // the stage that does
+    std::vector<std::size_t> from;                    // stages in work and held
+    std::size_t suspends = ~std::size_t{0};           // the stage that suspends
   };
   struct unit {
     std::uint32_t leg = 0;
@@ -104,10 +104,10 @@ class load_simulation {
   }
   std::vector<float> shuffled(const spread& of, std::size_t wanted, double together);
 
-  // ---- processors: first come, first served; each makes room for others after a while ----
+  // ---- processors: first come, first served, with time slices ----
   static constexpr double time_slice = 3e-3;
   struct burst {
-    double left, held;  // on a processor, and then without it
+    double left, held;  // on a processor, and then without one
     std::uint32_t who;
     kind what;
   };
@@ -146,7 +146,7 @@ class load_simulation {
     run_bursts();
   }
 
-  // ---- what happens ----
+  // ---- events ----
   void fill_workers();
   void begin_leg(std::uint32_t u);
   void leg_worked(std::uint32_t u);
@@ -164,7 +164,7 @@ class load_simulation {
 
   const load_model& m_;
   std::uint64_t random_;
-  std::size_t units_ = 1, batches_ = 1, made_ = 1, in_flight_ = 1;  // batches_: as many are taken
+  std::size_t units_ = 1, batches_ = 1, made_ = 1, in_flight_ = 1;  // batches_: those that the loop takes
   std::size_t ahead_ = 1;
   double size_ = 1, shrunk_ = 1, slice_ = time_slice;
   std::vector<leg> legs_;
@@ -179,7 +179,7 @@ class load_simulation {
   std::size_t turn_ = 0;
 
   std::vector<unit> all_;
-  std::vector<std::uint32_t> left_;  // a batch: units that have not ended; then 1 more for the batch stages
+  std::vector<std::uint32_t> left_;  // for each batch: unfinished units; then 1 more for the batch stages
   std::vector<char> finished_;
   std::size_t next_ = 0, under_way_ = 0, busy_ = 0, taken_ = 0, io_busy_ = 0;
   bool waiting_ = true;  // the loop, for a batch

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/make_report.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/make_report.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ thread_totals thread_totals::since(const thread_totals& before) const {
 }
 
 void thread_totals::add(const thread_totals& other) {
-  // What may throw comes first, so that nothing is counted by half.
+  // Anything that may throw comes first, so that nothing is counted halfway.
   worker_seconds.resize(other.worker_seconds.size());
   worker_ticks.resize(other.worker_ticks.size());
   time += other.time;
@@ -47,7 +47,7 @@ void thread_totals::add(const thread_totals& other) {
 }
 
 void loop_totals::add(const loop_totals& next) {
-  if (!next.used.worker_ticks.empty()) used.add(next.used);  // else no epoch was under way
+  if (!next.used.worker_ticks.empty()) used.add(next.used);  // else no epoch ran
   stalls.add(next.stalls);
   helped_ticks += next.helped_ticks;
   step_ticks += next.step_ticks;
@@ -59,13 +59,14 @@ namespace {
 
 double seconds_of(std::uint64_t nanoseconds) noexcept { return 1e-9 * static_cast<double>(nanoseconds); }
 
-/// What the clocks of a stage say of the time between two looks, in ticks.
+/// A stage's times between two looks, in ticks.
 struct clocked {
   explicit clocked(const stage_clocks::sum& s) noexcept : count(s.count) {
     if (s.timed > 0)
       busy = static_cast<double>(s.timed_ticks) * static_cast<double>(s.count) / static_cast<double>(s.timed);
-    // A worker that is kept between a sample's handing over and its own reading of the clock takes that from
-    // the sample's wait, which another worker may have ended by then. What is waited for was noted apart.
+    // A worker that is delayed between handing a sample over and reading its own clock takes that time from
+    // the sample's wait, which another worker may have ended already. The causes of waits are noted
+    // separately.
     const auto noted = std::accumulate(s.waits.begin() + 1, s.waits.end(), std::uint64_t{0});
     blocked =
         static_cast<double>(std::max(static_cast<std::int64_t>(s.waited), static_cast<std::int64_t>(noted)));
@@ -74,13 +75,13 @@ struct clocked {
   double busy = 0, blocked = 0;
 };
 
-/// Of work: how much of it had a processor, and how much gave it up, as shares of it.
+/// The shares of work that had a processor, and that gave it up.
 struct probed_share {
   double processor = 1, held = 0;
   bool known = false;
 
   probed_share() = default;
-  /// Those that took long were probed each; of the others those that were stand for all.
+  /// Samples that took long were all probed. The probed ones among the others stand for the rest.
   probed_share(const stage_clocks::sum& s, double tick) noexcept {
     const double all = static_cast<double>(s.timed_ticks) * tick;
     if (all <= 0 || s.probed.count + s.long_ones.count == 0) return;
@@ -96,8 +97,8 @@ struct probed_share {
   }
 };
 
-/// Where no long sample was probed, only the sum of what threads took turns for on too few processors is
-/// known: the longest are cut until the mean is as much less as there was of it.
+/// If no long sample was probed, only the total time lost to preemption is known. Cuts the longest samples
+/// until the mean is lower by that much.
 void without_turns(std::vector<float>& multiples, const report::stage& of) {
   double lost = (1 - (of.processor + of.held) / of.busy) * static_cast<double>(multiples.size());
   if (multiples.empty() || !(lost >= 0.02 * static_cast<double>(multiples.size()))) return;
@@ -187,7 +188,7 @@ class report_maker {
       r_.step_delay = std::min(1.0, seconds_of(loop_.step_delay) / in_seconds(loop_.step_ticks));
   }
 
-  /// What is inferred of the stages is made to fit what is known of the runs.
+  /// Fits the inferred times of stages to the measured times of runs.
   void find_ratios() {
     double samples = 0, batches = 0;
     for (std::size_t i = 0; i + 1 < of_.rows.size(); ++i)
@@ -195,11 +196,11 @@ class report_maker {
     stage_clocks::sum run = of_.rows.back().sum;
     const auto runs = static_cast<double>(run.timed_ticks);
     fit_ = of_.clocks_always_read || samples <= 0 ? 1 : runs / samples;
-    // Clocks are read while workers run: a run may end in between that began before the last report.
+    // Workers run while the clocks are read, so a run that began before the last report may end in between.
     const double limit = r_.seconds * static_cast<double>(r_.workers) + r_.helped;
     const double busy = (samples * fit_ + batches) * of_.tick;
     bound_ = busy > limit && busy > 0 ? limit / busy : 1;
-    // Of short samples there is but one ratio for all stages, that of whole runs. There a probe is of a run,
+    // Short samples have one ratio for all stages, that of whole runs. A run's probe covers the whole run,
     // and `timed` counts samples.
     run.timed = run.probed.count;
     run.timed_ticks = run.probed.ticks;
@@ -219,7 +220,7 @@ class report_maker {
     w.other = std::max(0.0, blocked - w.io_thread - w.io_call - w.memory - w.lock - w.time - w.worker);
     return w;
   }
-  /// What a row of clocks says.
+  /// The figures of a row of clocks.
   report::stage stage_of(std::size_t row, std::string name) const {
     const row_totals& from = of_.rows[row];
     const stage_clocks::sum& s = from.sum;
@@ -247,7 +248,7 @@ class report_maker {
     }
     return out;
   }
-  /// A stage, with what the phases inside the slot do for it.
+  /// Adds a stage, including its phases in the slot.
   void add_stage(std::size_t row, std::string name) {
     report::stage s = stage_of(row, std::move(name));
     s.of_batches = !of_.rows[row].of_samples;
@@ -264,7 +265,7 @@ class report_maker {
       if (part.slowest > s.slowest) s.slowest = part.slowest, s.slowest_key = part.slowest_key;
       if (part.costliest > s.costliest) s.costliest = part.costliest, s.costliest_key = part.costliest_key;
       if (part.busy <= longest) continue;
-      longest = part.busy;  // single samples are those of the longest part
+      longest = part.busy;  // the quantiles of single samples are those of the longest part
       s.median = part.median, s.p90 = part.p90, s.p99 = part.p99;
       longest_row = of_.phase_row + p;
     }
@@ -272,7 +273,7 @@ class report_maker {
     r_.stages.push_back(std::move(s));
   }
 
-  // ---- what predict() reckons with ----
+  // ---- the model for predict() ----
 
   void describe_load() {
     measured_load& load = r_.load;
@@ -282,7 +283,7 @@ class report_maker {
     m.processors = r_.cpus;
     m.in_flight = of_.in_flight;
     m.prefetch = of_.prefetch;
-    // A rank has a share of a batch, and pack() rows of it: the delivered samples count.
+    // A rank takes a share of a batch, and pack() changes its rows, so the delivered samples count.
     m.batch = r_.batches == 0 ? of_.batch
                               : std::max<std::size_t>(
                                     1, static_cast<std::size_t>((r_.samples + r_.batches / 2) / r_.batches));
@@ -353,7 +354,7 @@ class report_maker {
   report r_;
   double fit_ = 1, bound_ = 1;
   probed_share of_runs_, of_batch_;
-  std::vector<std::size_t> longest_rows_;  // of each stage: its own, or that of its longest phase
+  std::vector<std::size_t> longest_rows_;  // for each stage: its own row, or that of its longest phase
   double errors_ = 0, all_ = 0;
 };
 

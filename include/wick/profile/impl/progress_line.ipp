@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/progress_line.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/progress_line.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace wick::inline v0_1::detail {
 
 // ---- text ----
 
-/// Bytes of the UTF-8 sequence at the beginning of a text that is printable; 0: there is none.
+/// Bytes of the printable UTF-8 character at the beginning of a text; 0: there is none.
 inline std::size_t printable_utf8(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -35,11 +35,11 @@ inline std::size_t printable_utf8(std::string_view text) noexcept {
     if ((byte(i) & 0xC0u) != 0x80) return 0;
   }
   const unsigned second = byte(1);
-  if (first == 0xC2 && second < 0xA0) return 0;  // C1: some terminals take them for escape sequences
+  if (first == 0xC2 && second < 0xA0) return 0;  // C1: some terminals treat them as escape sequences
   if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0))
     return 0;  // overlong, surrogates
   if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90)) return 0;
-  if (first == 0xE2 && (second == 0x80 || second == 0x81)) {  // line ends, and what changes the direction
+  if (first == 0xE2 && (second == 0x80 || second == 0x81)) {  // line ends and direction marks
     const unsigned third = byte(2);
     if ((second == 0x80 && third >= 0xA8 && third <= 0xAE) || (second == 0x81 && third >= 0xA6)) return 0;
   }
@@ -62,7 +62,7 @@ std::string_view cut_utf8(std::string_view text, std::size_t most) noexcept {
   return text.substr(0, most);
 }
 
-/// "01:23", "1:02:03"; "?" where it is unknown.
+/// "01:23", "1:02:03"; "?" if unknown.
 inline std::string progress_time(double seconds) {
   if (!(seconds >= 0) || seconds > 1e9) return "?";
   const auto s = static_cast<unsigned long long>(seconds);
@@ -96,7 +96,7 @@ std::string progress_text(std::string_view description, const progress_figures& 
   const double share =
       f.total == 0 ? 1 : std::min(1.0, static_cast<double>(f.done) / static_cast<double>(f.total));
   char percent[16];
-  // Rounded down: 100% is the end.
+  // Rounded down, so that 100% is the end.
   std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(share * 100));
   std::string figures = std::to_string(f.done) + "/" + std::to_string(f.total) + " [" +
                         progress_time(f.elapsed) + "<" + progress_time(f.left) + ", " + format_rate(f.rate) +
@@ -117,7 +117,7 @@ std::string progress_text(std::string_view description, const progress_figures& 
     return out;
   }
   const std::size_t needed = std::strlen(percent) + 1 + figures.size();
-  if (out.size() + needed > columns) {  // the figures matter more than what they are of
+  if (out.size() + needed > columns) {  // the figures matter more than the description
     std::string cut(cut_utf8(description, columns > needed + 2 ? columns - needed - 2 : 0));
     out = cut.empty() ? cut : cut + ": ";
   }
@@ -186,7 +186,7 @@ bool progress_line::is_first_rank(std::optional<int> rank) {
   }
   try {
     return find_launch().rank == 0;
-  } catch (...) {  // no memory for the words
+  } catch (...) {  // out of memory
     return true;
   }
 }
@@ -204,7 +204,7 @@ void progress_line::begin(progress_left left) noexcept {
 void progress_line::look() noexcept {
   const double seconds = scale_.elapsed();
   if (schedule_.due(seconds, done_, done_ + left_.items)) show(seconds, false);
-  // Until it is known how long a tick is, the clock is looked at more often.
+  // Until a tick's length is known, look at the clock more often.
   const double tick = seconds > 1e-3 ? scale_.seconds_per_tick() : 0;
   looked_ = now_ticks();
   const double pause = tick > 0 ? std::min(schedule_.pause(seconds) / tick, 1e18) : 0;
@@ -240,7 +240,7 @@ void progress_line::show(double seconds, bool last) noexcept {
   try {
     const progress_figures f = figures(seconds, last);
     if (terminal_) {
-      // A text as wide as the terminal would leave the cursor in the next line.
+      // A text as wide as the terminal would put the cursor on the next line.
       const std::size_t wide = columns();
       std::string text = "\r";
       if (wide > 1) text += progress_text(description_, f, wide - 1, true);
@@ -250,7 +250,7 @@ void progress_line::show(double seconds, bool last) noexcept {
     } else {
       write(progress_text(description_, f, 0, false) + "\n");
     }
-  } catch (...) {  // no memory for a text: training continues
+  } catch (...) {  // out of memory: training continues
   }
 }
 
@@ -275,7 +275,7 @@ std::size_t progress_line::columns() const noexcept {
   return 80;
 }
 
-/// What can't be written is left out: a training is not ended for that.
+/// Ignores failed writes: they must not end a training run.
 void progress_line::write(std::string_view text) noexcept {
   const int before = errno;
   for (int tries = 0; !text.empty() && tries < 100;) {

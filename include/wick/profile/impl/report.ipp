@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/report.hpp declares. Included in exactly one file of a program.
+/// Implements profile/report.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -59,13 +59,13 @@ bool report::print_if_stalled(std::size_t rank) const {
 
 namespace wick::inline v0_1::detail {
 
-/// Characters on a terminal: UTF-8's continuation bytes are none.
+/// Characters on a terminal; UTF-8's continuation bytes don't count.
 std::size_t columns(std::string_view text) noexcept {
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-/// Words in lines of at most 80 columns, the first after `lead`, the others as far in.
+/// Wraps words at 80 columns. `lead` comes first, and later lines are indented as far.
 std::string wrapped(std::string_view lead, std::string_view text) {
   std::string out(lead);
   std::size_t at = columns(lead);
@@ -90,7 +90,7 @@ std::string wrapped(std::string_view lead, std::string_view text) {
   return out + '\n';
 }
 
-/// At most so many columns, the end being left out.
+/// At most `most` columns, cut at the end.
 std::string shortened(const std::string& name, std::size_t most) {
   if (columns(name) <= most) return name;
   std::string out;
@@ -102,7 +102,7 @@ std::string shortened(const std::string& name, std::size_t most) {
   return out + "~";
 }
 
-/// A line of the table: the name to the left, the others to the right.
+/// A line of the table: the name on the left, the cells right-aligned.
 std::string table_line(std::size_t width, const std::string& name, const std::string (&cells)[6]) {
   constexpr std::size_t widths[] = {9, 9, 7, 9, 9, 9};
   const auto blanks = [](std::size_t to, const std::string& text) {
@@ -184,7 +184,7 @@ std::string report::to_string() const {
   const double all = busy();
   for (const report::stage& s : stages) {
     const double part = all > 0 ? s.busy / all : 0;
-    // Nanoseconds matter where a stage has some of the work.
+    // Show nanoseconds only for a stage with a share of the work.
     const auto time = [&](double t) {
       return t <= 0 || (t < 0.9995e-6 && part < 0.01) ? "-" : format_duration(t);
     };

@@ -1,5 +1,5 @@
 /// \file
-/// A report as JSON, as Prometheus's text, and as single figures. Included in exactly one file of a program.
+/// A report as JSON, Prometheus text, and single figures. Included in exactly one file of a program.
 #pragma once
 
 #include <cmath>
@@ -66,7 +66,7 @@ std::string_view name_of(bound b) noexcept {
   return "nothing";
 }
 
-/// The value of a label: Prometheus escapes these three.
+/// A label's value: Prometheus requires these three escapes.
 std::string label(std::string_view text) {
   std::string out;
   for (const char c : text) {

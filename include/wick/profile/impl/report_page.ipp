@@ -1,6 +1,6 @@
 /// \file
-/// The report as a page for a browser: text, a table and pictures, without a script. Included in exactly one
-/// file of a program.
+/// The report as an HTML page: text, a table and charts, without scripts. Included in exactly one file of a
+/// program.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// With so many decimals at most, whatever the locale is.
+/// With at most `decimals` decimals, in any locale.
 std::string decimal(double n, int decimals = 1) {
   if (!std::isfinite(n)) n = 0;
   char text[512];
@@ -25,7 +25,7 @@ std::string decimal(double n, int decimals = 1) {
   return out;
 }
 
-/// What is drawn, and where, in units of the picture.
+/// The page's contents, and their positions in units of the chart.
 class report_page {
  public:
   explicit report_page(const report& r) : r_(r) {
@@ -53,9 +53,9 @@ class report_page {
     ((out_ += part(parts)), ...);
   }
   static std::string number(double n) { return decimal(n, n < 100 ? 1 : 0); }
-  /// In a table, where there are many zeros.
+  /// For tables with many zeros.
   static std::string or_dash(bool some, const std::string& text) { return some ? text : "–"; }
-  /// The least of 1, 2, 4, 5, 8 times a power of ten that is not less.
+  /// The smallest of 1, 2, 4, 5, 8 times a power of ten that is at least `n`.
   static double rounded_up(double n) {
     const double power = std::pow(10, std::floor(std::log10(n)));
     for (const double f : {1.0, 2.0, 4.0, 5.0, 8.0})
@@ -159,7 +159,7 @@ i { display: block; height: 4px; min-width: 80px; margin-top: 3px; border-radius
 <h1>wick: where the time went</h1>
 )";
 
-/// Of the loop's time, how much it waits.
+/// The share of the loop's time that it waits.
 void report_page::shares() {
   begin_panel(R"(The training loop: <tspan class="wait">■</tspan> waiting for data
 <tspan class="step">■</tspan> its step)",
@@ -172,7 +172,7 @@ void report_page::shares() {
   grid(1, "100 %");
 }
 
-/// Those of an iteration, on a scale of powers of ten.
+/// The times of an iteration, on a logarithmic scale.
 void report_page::times() {
   double least = 1e300, most = 0;
   for (const report::timeline_piece& p : r_.timeline) {
@@ -203,7 +203,7 @@ void report_page::times() {
   add("</g>\n");
 }
 
-/// `unit`: what whole numbers are of.
+/// `unit`: the unit of round numbers on the axis.
 void report_page::depths(const char* name, const char* title, double report::timeline_piece::*member,
                          double unit, std::string (*label)(double)) {
   double most = 0;

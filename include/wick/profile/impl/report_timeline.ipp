@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/report_timeline.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/report_timeline.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>
@@ -31,12 +31,12 @@ void report_timeline::add(const queue_depths& depths, std::uint64_t next_at) noe
 void report_timeline::close() noexcept {
   try {
     pieces_.reserve(most_pieces);
-  } catch (...) {  // no memory: the piece becomes longer
+  } catch (...) {  // out of memory: the piece becomes longer
     return;
   }
   pieces_.push_back(std::exchange(now_, {}));
   if (pieces_.size() < most_pieces) return;
-  // Two neighbors are longer together than this: at most half are left. Breaks between epochs stay.
+  // Any two neighbors together are longer than this, so at most half remain. Breaks between epochs stay.
   width_ = (pieces_.back().end - pieces_.front().begin) / (most_pieces / 4) + 1;
   auto last = pieces_.begin();
   for (auto p = last + 1; p != pieces_.end(); ++p) {
@@ -52,7 +52,7 @@ std::vector<report::timeline_piece> report_timeline::take(std::uint64_t since, d
   std::vector<report::timeline_piece> out;
   out.reserve(pieces_.size() + 1);
   const auto in_seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * tick; };
-  double ready = 0, in_flight = 0, bytes = 0;  // where none was read: as before
+  double ready = 0, in_flight = 0, bytes = 0;  // without a reading: the previous value
   const auto put = [&](const piece& p) {
     if (p.readings != 0) {
       const auto n = static_cast<double>(p.readings);

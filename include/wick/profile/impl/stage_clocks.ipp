@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/stage_clocks.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/stage_clocks.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What reading the usage takes itself.
+/// The cost of reading the usage.
 struct reading_cost {
   std::uint64_t nanoseconds = ~std::uint64_t{0}, ticks = ~std::uint64_t{0};
 };
@@ -113,7 +113,7 @@ std::uint64_t stage_clocks::ticks_of(std::size_t slot) const noexcept {
   const stage_clock* const row = workers_[slot].clocks;
   std::uint64_t samples = row[rows_].timed_ticks(), timed = 0, batches = 0;
   for (std::size_t i = 0; i < rows_; ++i) (of_samples(i) ? timed : batches) += row[i].timed_ticks();
-  // What is run of a sample after it was suspended is in no run.
+  // A sample's work after a suspension belongs to no run.
   if (suspend_) samples = std::max(samples, timed);
   return samples + batches;
 }
@@ -125,7 +125,7 @@ stage_clocks::usage stage_clocks::ticks() const noexcept {
   return out;
 }
 
-/// What a thread has had between two readings, `ticks` apart.
+/// A thread's usage between two readings, `ticks` apart.
 probe between(const thread_usage& before, const thread_usage& after, std::uint64_t ticks) noexcept {
   const std::uint64_t passed = after.nanoseconds - before.nanoseconds;
   return {ticks, passed - std::min(passed, cost_of_reading().nanoseconds), after.waits != before.waits};
@@ -182,11 +182,12 @@ void stopwatch::end_of(std::size_t row, std::uint64_t ticks, const part& longest
   last_ = then;
 }
 
-/// At its beginning it is not known to take long: the time from the last probe to there is taken as work.
+/// Its beginning wasn't probed, since nothing suggested that it would take long: the time from the last probe
+/// to there counts as work.
 void stopwatch::took_long(std::size_t row, std::uint64_t ticks, const part& longest) noexcept {
   const std::uint64_t begun = last_ - ticks, before = begun - std::min(begun, worker_.last_at);
   const thread_usage now = usage_of_this_thread();
-  // A helper's slot may have been another thread's.
+  // A helper's slot may have belonged to another thread.
   if (before < ticks && worker_.last.nanoseconds != 0 && now.nanoseconds >= worker_.last.nanoseconds) {
     probe p = between(worker_.last, now, ticks);
     const double nanoseconds = 1e9 * worker_.scale->seconds_per_tick();

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what profile/detail/trace_file.hpp declares. Included in exactly one file of a program.
+/// Implements profile/detail/trace_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::uint64_t a_second = 1'000'000'000;
 constexpr std::string_view closing = "\n]\n";
-constexpr std::size_t end_bytes = 512;    // kept free for the last event and the bracket
+constexpr std::size_t end_bytes = 512;    // reserved for the last event and the bracket
 constexpr std::size_t a_write = 1 << 20;  // bytes
-// Iterations that are followed at first in a fifth of a second. Of more, one in two, one in four, …
+// Iterations that are followed in a fifth of a second at first. With more, one in two, one in four, …
 constexpr std::uint64_t most_loops = 200;
 
 std::uint64_t read_clock(::clockid_t which) noexcept {
@@ -40,7 +40,7 @@ file_handle open_trace(const std::string& path) {
   const auto refuse = [&](const char* what) {
     throw error("trace: can't " + std::string(what) + " " + printable(path) + ": " + std::strerror(errno));
   };
-  // Without O_NONBLOCK a FIFO would wait for a reader.
+  // Without O_NONBLOCK, a FIFO would wait for a reader.
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
   if (fd < 0) refuse("write");
   file_handle file(fd);
@@ -48,7 +48,7 @@ file_handle open_trace(const std::string& path) {
   if (::fstat(fd, &about) != 0) refuse("look at");
   if (const char* const other = other_than_file(about.st_mode))
     throw error("trace: " + printable(path) + " " + not_a_file(other));
-  // On a file system without locks two traces may write over each other.
+  // On a file system without locks, two traces may overwrite each other.
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw error("trace: another trace is being written to " + printable(path) +
                 "; give each loader and each rank a file of its own");
@@ -61,11 +61,11 @@ file_handle open_trace(const std::string& path) {
 trace_file::trace_file(std::string path, const trace_options& options, trace_subject of)
     : path_(std::move(path)), options_(options), of_(std::move(of)), every_(options.every) {
   if (every_ == 0) throw error("trace: every is 0; 1 follows each sample, 10 one in ten");
-  // In one file with other traces of the process, threads and samples have numbers of their own.
+  // Other traces of the process may share a viewer with this one, so threads and samples have unique numbers.
   static std::atomic<std::uint64_t> traces{0};
   const std::uint64_t number = traces.fetch_add(1, std::memory_order_relaxed) % 256;
   process_ = static_cast<std::uint64_t>(::getpid());
-  first_thread_ = (std::uint64_t{1} << 30) + number * tracks;  // above those of the system
+  first_thread_ = (std::uint64_t{1} << 30) + number * tracks;  // above the system's thread ids
   first_id_ = (number + 1) << 44;
   for (const std::string& stage : of_.stages) names_.push_back(escaped(stage));
 
@@ -79,7 +79,7 @@ trace_file::trace_file(std::string path, const trace_options& options, trace_sub
 
   begin_about("wick_trace_begins");
   text_ += "}}";
-  text_.front() = '[';  // for a comma
+  text_.front() = '[';  // in place of a comma
   name_track(0, "training loop");
   for (std::size_t slot = 0; slot < of_.slots; ++slot) {
     const bool helps = slot >= of_.workers;
@@ -113,7 +113,7 @@ trace_file::reading trace_file::read_clocks() noexcept {
   return best;
 }
 
-/// In the file's time. Of two ticks the later one never comes first, so that spans nest as they did.
+/// In the file's time. Keeps the order of ticks, so that spans nest as they did.
 std::uint64_t trace_file::nanoseconds(std::uint64_t ticks) const noexcept {
   const auto after = std::upper_bound(clocks_.begin() + 1, clocks_.end() - 1, ticks,
                                       [](std::uint64_t t, const reading& r) { return t < r.ticks; });
@@ -144,7 +144,7 @@ void trace_file::iteration(std::uint64_t step, std::uint64_t wait, std::uint64_t
   }
   try {
     iterations_.push_back({std::max(step, begun_), std::max(wait, begun_), now});
-  } catch (...) {  // no memory: not in the trace
+  } catch (...) {  // out of memory: leave it out of the trace
   }
 }
 
@@ -152,7 +152,7 @@ void trace_file::took(const traced_batch& b) noexcept {
   if (!follows_batch_ || b.opened < begun_) return;
   try {
     batches_.push_back(b);
-  } catch (...) {  // no memory: not in the trace
+  } catch (...) {  // out of memory: leave it out of the trace
   }
 }
 
@@ -161,7 +161,7 @@ std::uint64_t trace_file::look(queue_depths depths) noexcept {
   const reading begun = read_clocks();
   try {
     drain(&depths);
-  } catch (...) {  // no memory: not in the trace
+  } catch (...) {  // out of memory: leave it out of the trace
     text_.clear();
   }
   const reading ended = read_clocks();
@@ -171,7 +171,7 @@ std::uint64_t trace_file::look(queue_depths depths) noexcept {
 }
 
 void trace_file::end() noexcept {
-  if (!file_ || born_.elsewhere()) return;  // in a forked child it is the parent's file
+  if (!file_ || born_.elsewhere()) return;  // in a forked child, it is the parent's file
   const bool followed = following_;
   stop_following();
   if (fault_ == 0) {
@@ -181,10 +181,10 @@ void trace_file::end() noexcept {
       put(text_, ",\"one_in\":", every_, ",\"batches_one_in\":", every_batch_, ",\"dropped\":", dropped(),
           full_ ? ",\"full\":true}}" : ",\"full\":false}}");
       flush();
-    } catch (...) {  // no memory: not in the trace
+    } catch (...) {  // out of memory: leave it out of the trace
     }
   }
-  ::flock(file_.get(), LOCK_UN);  // a forked child may still have the file
+  ::flock(file_.get(), LOCK_UN);  // a forked child may still have the file open
   if (!file_.close() && fault_ == 0) fault_ = errno;
 }
 
@@ -229,7 +229,7 @@ void trace_file::drain(queue_depths* depths) {
   if (full_ || fault_ != 0) stop_following();
 }
 
-/// All its events, or none where the file gets too large.
+/// Adds all of an item's events, or none if the file would get too large.
 template <class What>
 void trace_file::add(const What& what) {
   if (full_ || fault_ != 0) return;
@@ -242,7 +242,7 @@ void trace_file::add(const What& what) {
     flush();
 }
 
-/// Follows fewer samples where there are more than 10,000 spans a second, or where some find no room.
+/// Follows fewer samples if there are more than 10,000 spans a second, or if lanes overflow.
 void trace_file::choose_every(std::uint64_t now) noexcept {
   in_window_ += spans_.size();
   const std::uint64_t drops = dropped();
@@ -260,8 +260,7 @@ void trace_file::choose_every(std::uint64_t now) noexcept {
   for (std::size_t slot = 0; slot < of_.slots; ++slot) of_.lanes[slot].follow(every_);
 }
 
-/// Writes text_ over the closing bracket, and another bracket. What can't be written is taken back.
-/// Follows more iterations again, where they have become fewer.
+/// Follows more iterations again if there are fewer of them.
 void trace_file::choose_every_batch(std::uint64_t now) noexcept {
   if (now - loop_window_ < a_second / 5) return;
   if (loops_in_window_ < most_loops / 3) every_batch_ = std::max<std::uint64_t>(every_batch_ / 2, 1);
@@ -269,6 +268,7 @@ void trace_file::choose_every_batch(std::uint64_t now) noexcept {
   loops_in_window_ = 0;
 }
 
+/// Writes text_ over the closing bracket, and another bracket. Undoes a write that fails.
 void trace_file::flush() {
   if (text_.empty()) return;
   const std::size_t more = text_.size();
@@ -285,7 +285,7 @@ void trace_file::flush() {
   text_.clear();
 }
 
-/// \returns whether all was written; fault_ says why not
+/// \returns whether everything was written; if not, fault_ says why
 bool trace_file::write_at(std::uint64_t at, std::string_view text) noexcept {
   while (!text.empty()) {
     const ::ssize_t n = ::pwrite(file_.get(), text.data(), text.size(), static_cast<::off_t>(at));

@@ -33,7 +33,7 @@ void put(std::string& to, const T&... parts) {
   (put_one(to, parts), ...);
 }
 
-/// A string of JSON without its quotes.
+/// A JSON string without its quotes.
 std::string escaped(std::string_view text) {
   const std::string quoted = json_string(text);
   return quoted.substr(1, quoted.size() - 2);
@@ -41,7 +41,7 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-/// `rest`: its other members, and the closing brace.
+/// `rest`: the other members, and the closing brace.
 template <class... T>
 void trace_file::event(std::string_view phase, std::string_view name, std::string_view category,
                        std::uint64_t track, std::uint64_t at, const T&... rest) {
@@ -63,7 +63,7 @@ void trace_file::write(const laid_out& of) {
     put(text_, of_batch ? ",\"args\":{\"batch\":" : ",\"args\":{\"position\":", s.position,
         ",\"epoch\":", s.epoch);
   };
-  if (s.kind == span_kind::wait || s.kind == span_kind::batch_wait) {  // on no worker
+  if (s.kind == span_kind::wait || s.kind == span_kind::batch_wait) {  // not on a worker
     event("b", name, category, 0, begun, ",\"id\":", id);
     place();
     if (!of_batch) put(text_, ",\"mostly_for\":\"", causes[s.cause], "\"");
@@ -88,10 +88,10 @@ void trace_file::write(const laid_out& of) {
     if (s.parts[p] != 0) put(text_, ",\"", parts[p], "_ns\":", nanoseconds(s.begun + s.parts[p]) - begun);
   }
   text_ += "}}";
-  // What failed or was cancelled before its first stage: no part of a flow.
+  // A sample that failed or was cancelled before its first stage isn't part of a flow.
   const bool in_source = s.row + std::size_t{1} == names_.size();
   if (of_batch || in_source) return;
-  // Within this span, and within no other that it contains.
+  // Inside this span, but outside any span within it.
   event(first  ? "s"
         : last ? "f"
                : "t",
@@ -127,7 +127,7 @@ void trace_file::write(const queue_depths& of) {
   counter("bytes in flight", of.bytes);
 }
 
-/// The first `count`: those that are started later are named with their first call.
+/// The first `count`. Threads that start later are named at their first call.
 void trace_file::name_io_threads(std::size_t count) {
   for (; io_named_ < count; ++io_named_)
     name_track(io_tracks + io_named_ % io_tracks, "I/O thread " + std::to_string(io_named_));
@@ -138,7 +138,7 @@ void trace_file::name_track(std::uint64_t track, std::string_view name) {
       ",\"tid\":", first_thread_ + track, ",\"args\":{\"name\":\"wick: ", name, "\"}}");
 }
 
-/// What the array format has no other place for. Two braces are missing.
+/// Metadata that the array format has no other place for. The caller adds the two closing braces.
 void trace_file::begin_about(std::string_view name) {
   put(text_, ",\n{\"ph\":\"M\",\"name\":\"", name, "\",\"pid\":", process_, ",\"tid\":", first_thread_,
       ",\"args\":{\"baseTimeNanoseconds\":", base_);

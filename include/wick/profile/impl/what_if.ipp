@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what profile/what_if.hpp declares, and what a change does to the model. Included in exactly
-/// one file of a program.
+/// Implements profile/what_if.hpp, and applies changes to the model. Included in exactly one file of a
+/// program.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The slowest share of what is drawn takes as long as the median. \returns the mean, as a share of what it
-/// was
+/// Lowers the slowest share of the drawn values to the median. \returns the new mean as a share of the old
 double without_slowest(spread& of, double share) {
   std::vector<float>& m = of.multiples;  // rising
   if (m.empty() || !(share > 0)) return 1;
@@ -91,7 +90,7 @@ prediction predict(const measured_load& load, const what_if& w) {
   out.gain = then_sum / now_sum;
   for (const double r : ratios) squares += (r - out.gain) * (r - out.gain);
   const double spread = std::sqrt(squares / (runs * (runs - 1))) / out.gain;
-  // What is measured badly, and what the model gets wrong of how it is, weighs the more the more is changed.
+  // The larger the change, the more the errors of the measurements and of the model count.
   const double misfit = std::log(load.samples_per_second / (now_sum / runs));
   const double changed_by = std::min(1.0, std::abs(std::log(out.gain)));
   const double error = std::sqrt(0.01 * 0.01 + spread * spread +

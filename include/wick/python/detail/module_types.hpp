@@ -1,5 +1,5 @@
 /// \file
-/// The classes and exceptions of a Python module with loaders, and what its keywords mean.
+/// The classes and exceptions of a Python module with loaders, and the meaning of their keywords.
 #pragma once
 
 #include <algorithm>
@@ -90,13 +90,13 @@ inline void load_dict(python_loader& into, const nanobind::dict& from) {
   load_bytes(into, nanobind::borrow<nanobind::bytes>(from["wick"]));
 }
 
-/// What a message advises in C++, as Python writes it: ".keep_index = true" is keep_index=True.
+/// Translates a message's C++ advice to Python: ".keep_index = true" becomes keep_index=True.
 inline std::string in_python(std::string text) {
   const auto replace = [&text](std::string_view there, std::string_view instead) {
     for (std::size_t at = 0; (at = text.find(there, at)) != std::string::npos; at += instead.size())
       text.replace(at, there.size(), instead);
   };
-  // What the package has in another form.
+  // Things that the package has in another form.
   static constexpr std::pair<std::string_view, std::string_view> phrases[] = {
       {"; for names of classes write classes(), for fractions numbers()", "; write numbers into the table"},
       {", or read the column by numbers() with .empty_number", ""},
@@ -139,7 +139,7 @@ inline std::string in_python(std::string text) {
       if (text.compare(end, 4, "true") == 0) text[end] = 'T';
       if (text.compare(end, 5, "false") == 0) text[end] = 'F';
       if (text.compare(end, 6, "wick::") != 0) continue;
-      // An enumerator: its last part, in quotes.
+      // An enumerator: keep its last part, in quotes.
       constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_:";
       const std::size_t stop = std::min(text.find_first_not_of(letters, end), text.size());
       const std::size_t name = text.rfind(':', stop - 1) + 1;
@@ -170,8 +170,7 @@ inline nanobind::list failures_of(const python_loader& of) {
   return out;
 }
 
-/// The page in a frame of its own, so that its style stays in there. Byte for byte: html_text() escapes line
-/// ends.
+/// The page in a frame of its own, which confines its style. Byte for byte: html_text() escapes line ends.
 inline std::string in_frame(const std::string& page) {
   std::string escaped;
   for (const char c : page) {
@@ -185,7 +184,7 @@ inline std::string in_frame(const std::string& page) {
   return "<iframe srcdoc=\"" + escaped + "\" style=\"width: 100%; height: 40em; border: 0\"></iframe>";
 }
 
-/// For people: keys that aren't UTF-8 have their bytes in it as `\xe9`, so that it can be printed.
+/// For people: bytes of keys that aren't UTF-8 appear as `\xe9`, so that the text can be printed.
 inline nanobind::object message_text(const std::string& text) {
   PyObject* const out =
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
@@ -217,7 +216,7 @@ inline void add_report(nanobind::module_& m) {
           "The share of the loop's time that it waited for data, 0 to 1.");
 }
 
-/// For Python's garbage collector: what a loader refers to, and how a reference cycle is broken.
+/// For Python's garbage collector: a loader's references, and how to break a cycle.
 inline int traverse_loader(::PyObject* self, ::visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
   if (!nanobind::inst_ready(self)) return 0;
@@ -229,7 +228,7 @@ inline int clear_loader(::PyObject* self) noexcept {
   return 0;
 }
 
-/// Any cycle leads through what a loader refers to, and is broken there.
+/// Any cycle goes through a loader's references, and is broken there.
 inline int traverse_range(::PyObject* self, ::visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
   if (nanobind::inst_ready(self)) Py_VISIT(nanobind::inst_ptr<python_range>(self)->loader.ptr());
@@ -310,7 +309,7 @@ inline void add_loader_class(nanobind::module_& m) {
 
 // ---- exceptions ----
 
-/// The exceptions of a module. It lives as long as the process, as the translator does.
+/// A module's exceptions. They live as long as the process, like the translator.
 struct module_errors {
   PyObject* error;
   PyObject* sample_error;
@@ -324,7 +323,7 @@ inline void translate(const std::exception_ptr& thrown, void* of) {
     std::rethrow_exception(thrown);
   } catch (const sample_error& e) {
     raise(types->sample_error, e);
-    nanobind::python_error raised;  // takes it
+    nanobind::python_error raised;  // takes the raised exception
     nanobind::object value = nanobind::borrow(raised.value());
     value.attr("key") = python::to_python<std::string>::make(std::string(e.key()), python::tensors::numpy);
     value.attr("stage") = e.stage();
@@ -336,8 +335,8 @@ inline void translate(const std::exception_ptr& thrown, void* of) {
   }
 }
 
-/// Ctrl-C ends the waiting for servers while a source is made. Python's main thread alone hears of it; no
-/// other may wait here for the interpreter, which the main thread has where a pipeline's function keeps it.
+/// Lets Ctrl-C end waits for servers while a source is made. Only Python's main thread handles signals; other
+/// threads must not wait here for the GIL, which the main thread holds if a pipeline's function keeps it.
 inline void hear_interrupts() {
   static std::atomic<unsigned long> main_thread;
   main_thread = nanobind::cast<unsigned long>(
@@ -346,7 +345,7 @@ inline void hear_interrupts() {
       [] {
         using clock = std::chrono::steady_clock;
         static clock::time_point asked;
-        // To ask may take as long as another thread's turn.
+        // Checking may take as long as another thread's turn.
         if (PyThread_get_thread_ident() != main_thread ||
             clock::now() - asked < std::chrono::milliseconds(50))
           return;
@@ -357,11 +356,11 @@ inline void hear_interrupts() {
       std::memory_order_release);
 }
 
-/// Once a module; a second call does nothing.
+/// Once per module; a second call does nothing.
 inline void add_module_types(nanobind::module_& m) {
   if (nanobind::hasattr(m, "Loader")) return;
   std::string name = nanobind::cast<std::string>(m.attr("__name__"));
-  // The private part of a package: its users know the exceptions by the package.
+  // A private part of a package: users know the exceptions by the package's name.
   if (const std::size_t dot = name.rfind("._"); dot != std::string::npos) name.resize(dot);
   const auto exception = [&](const char* of, PyObject* base) {
     PyObject* const type = PyErr_NewException((name + "." + of).c_str(), base, nullptr);

@@ -1,5 +1,5 @@
 /// \file
-/// A loader as Python sees it: an iterable of batches whose type is known in C++ alone.
+/// A loader for Python: an iterable of batches whose type only C++ knows.
 #pragma once
 
 #include <atomic>
@@ -33,16 +33,16 @@ class python_range {
   virtual ~python_range() = default;
 
   /// The next batch. \throws nanobind::stop_iteration after the last, nanobind::python_error for Ctrl-C,
-  /// after which the same batch is the next
+  /// after which the same batch is still the next
   virtual nanobind::object next() = 0;
-  /// Batches.
+  /// Batches left.
   virtual std::uint64_t left() = 0;
 
   nanobind::object loader;  ///< kept alive
 };
 
-/// The thread that uses a Python loader at this moment. It may call the loader while it is in a call of it:
-/// the handler of a signal does, which runs where a loop waits for a batch.
+/// The thread that is currently using a Python loader. It may call the loader during another call: a signal
+/// handler does so while a loop waits for a batch.
 class python_user {
  public:
   class hold {
@@ -68,8 +68,8 @@ class python_user {
   std::atomic<const void*> thread_{nullptr};  // its thread_mark
 };
 
-/// Any loader behind one Python class. Calls that may take long release the GIL. Like wick::loader it is for
-/// one thread at a time; a second one gets a RuntimeError.
+/// A loader of any batch type, under one Python class. Calls that may take long release the GIL. Like
+/// wick::loader, it is for one thread at a time; a second one gets a RuntimeError.
 class python_loader {
  public:
   python_loader() = default;
@@ -94,16 +94,17 @@ class python_loader {
   virtual void stop_trace() = 0;
   /// "<Loader of image_folder: 1000 samples, 4 batches>"
   virtual std::string description() const = 0;
-  /// What batches are given to: Python's garbage collector asks, since that may refer to the loader.
+  /// The callable that batches are passed to. For Python's garbage collector, since it may refer to the
+  /// loader.
   virtual nanobind::object& into() noexcept = 0;
 };
 
-/// How a batch becomes what a Python loop gets, and what the loader is named by.
+/// How a batch becomes a Python object, and how the loader is named.
 struct python_delivery {
   python::tensors as;
   std::shared_ptr<device_copies> device;  ///< null: batches stay on the CPU, or where the pipeline puts them
-  nanobind::object into;                  ///< what a batch is given to; None: it stays as it is
-  std::optional<process_ranks> ranks;     ///< which rank shard() took
+  nanobind::object into;                  ///< called with each batch; None: batches stay as they are
+  std::optional<process_ranks> ranks;     ///< the rank that shard() took
   bool by_argument = false;               ///< rank=…, world_size=…
   std::string name;                       ///< of the function that made the loader
 
@@ -112,7 +113,7 @@ struct python_delivery {
     nanobind::object out = python::to_python<std::remove_cvref_t<Batch>>::make(std::move(batch), as);
     return device != nullptr ? (*device)(out) : out;
   }
-  /// A call into Python, which may use the loader.
+  /// Calls into Python, which may use the loader.
   nanobind::object give(nanobind::object out) const {
     if (into.is_none()) return out;
     if (nanobind::isinstance<nanobind::dict>(out)) return into(**nanobind::borrow<nanobind::kwargs>(out));
@@ -124,8 +125,8 @@ struct python_delivery {
 template <class Batch>
 class typed_python_range final : public python_range {
  public:
-  /// Without a number it begins the next epoch when its first batch is asked for: trainers ask for an
-  /// iterator in vain before they begin (Lightning's setup).
+  /// Without a number, the next epoch begins when its first batch is requested: trainers create iterators
+  /// that they never use (Lightning's setup).
   typed_python_range(wick::loader<Batch>& loader, std::optional<std::uint64_t> epoch,
                      const python_delivery& deliver, python_user& user)
       : loader_(loader), deliver_(deliver), user_(user) {
@@ -186,7 +187,7 @@ class typed_python_loader final : public python_loader {
     loader_ = loader<Batch>(std::forward<Pipeline>(what), std::move(options));
   }
   ~typed_python_loader() override {
-    const nanobind::gil_scoped_release released;  // it waits for what its workers have begun
+    const nanobind::gil_scoped_release released;  // it waits for the samples that its workers have begun
     loader_ = {};
   }
 

@@ -1,5 +1,5 @@
 /// \file
-/// Which rank a Python process is: an argument, else torch.distributed, else its launcher.
+/// Finds a Python process's rank: from an argument, else torch.distributed, else its launcher.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// As torch.distributed says, if it is initialized in this process. With the GIL.
+/// The rank from torch.distributed, if it is initialized in this process. With the GIL.
 inline std::optional<process_ranks> ranks_of_torch() {
   const nanobind::object modules = nanobind::module_::import_("sys").attr("modules");
   const nanobind::object distributed = modules.attr("get")("torch.distributed");
@@ -31,7 +31,7 @@ inline std::string words_of(const process_ranks& r) {
   return "rank " + std::to_string(r.rank) + " of " + std::to_string(r.world);
 }
 
-/// The rank for shard() while a loader is made; empty: by the environment. \throws wick::error where
+/// The rank for shard() while a loader is made; empty: from the environment. \throws wick::error when
 /// torch.distributed and RANK contradict each other
 inline std::optional<process_ranks> ranks_of_python(std::optional<std::uint64_t> rank,
                                                     std::optional<std::uint64_t> world) {
@@ -55,8 +55,8 @@ inline std::optional<process_ranks> ranks_of_python(std::optional<std::uint64_t>
   return of_torch;
 }
 
-/// A loader that was made before torch.distributed was initialized may have another share than its rank's.
-/// `taken`: the rank that shard() took then, if there is one.
+/// A loader made before torch.distributed was initialized may have another rank's share. `taken`: the rank
+/// that shard() took then, if any.
 inline void require_same_ranks(const std::optional<process_ranks>& taken) {
   if (!taken) return;
   const std::optional<process_ranks> now = ranks_of_torch();

@@ -1,5 +1,5 @@
 /// \file
-/// Batches on a device, by the PyTorch that Python has: for pipelines without LibTorch.
+/// Moves batches to a device with Python's PyTorch: for pipelines without LibTorch.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 namespace wick::inline v0_1::detail {
 
 /// Memory of batches that can be page-locked, so that a device copies from it while the host computes.
-/// Workers allocate it without the GIL; the thread that takes batches locks each block when it sees it first.
+/// Workers allocate it without the GIL; the thread that takes batches locks each block on its first use.
 class lockable_memory final : public slab_memory {
  public:
   lockable_memory() = default;
@@ -47,7 +47,7 @@ class lockable_memory final : public slab_memory {
             }};
   }
 
-  /// Those that came back locked are unlocked and freed. \param unlock  called with the memory
+  /// Unlocks and frees locked blocks that have returned. \param unlock  called with the memory
   template <class Unlock>
   void free_returned(Unlock unlock) {
     std::map<void*, block*> returned;
@@ -60,7 +60,7 @@ class lockable_memory final : public slab_memory {
       ::operator delete(data, alignment);
     }
   }
-  /// Where `data` is the beginning of a block, `lock` is called with it and its bytes, once.
+  /// If `data` is the beginning of a block, calls `lock` with it and its bytes, once per block.
   template <class Lock>
   void lock_once(void* data, Lock lock) {
     block* found = nullptr;
@@ -68,7 +68,7 @@ class lockable_memory final : public slab_memory {
       const std::lock_guard held(mutex_);
       const auto at = blocks_.find(data);
       if (at == blocks_.end() || at->second->locked) return;
-      found = at->second;  // it stays: the caller has a batch in it
+      found = at->second;  // it stays alive: the caller has a batch in it
     }
     lock(data, found->bytes);
     const std::lock_guard held(mutex_);
@@ -83,7 +83,7 @@ class lockable_memory final : public slab_memory {
     std::size_t bytes;
     bool locked = false;
   };
-  /// On any thread: a block that is locked waits for the thread that can unlock it.
+  /// On any thread. A locked block waits for the thread that can unlock it.
   void free(const block& b) noexcept {
     const std::lock_guard lock(mutex_);
     auto place = blocks_.extract(b.data);
@@ -98,17 +98,17 @@ class lockable_memory final : public slab_memory {
   std::map<void*, block*> returned_;  // of blocks that are gone
 };
 
-/// Copies each batch to a device on a stream of its own; the stream that is current when the loop takes the
-/// batch waits for the copy, the loop doesn't. All with the GIL.
+/// Copies each batch to a device on a separate stream. The stream that is current when the loop takes the
+/// batch waits for the copy; the loop doesn't. Always with the GIL.
 class device_copies {
  public:
-  /// \param device  what torch.device() takes: "cuda", "cuda:1", a torch.device \throws wick::error where
-  ///   PyTorch has no such device
+  /// \param device  anything torch.device() accepts: "cuda", "cuda:1", a torch.device \throws wick::error
+  ///   when PyTorch has no such device
   explicit device_copies(const nanobind::object& device) {
     using nanobind::module_;
     torch_ = module_::import_("torch");
     device_ = torch_.attr("device")(device);
-    streams_ = nanobind::cast<std::string>(device_.attr("type")) == "cuda";  // ROCm's as well
+    streams_ = nanobind::cast<std::string>(device_.attr("type")) == "cuda";  // includes ROCm
     if (!streams_) return;
     cuda_ = torch_.attr("cuda");
     const auto devices = nanobind::cast<int>(cuda_.attr("device_count")());
@@ -125,23 +125,23 @@ class device_copies {
   }
   device_copies(const device_copies&) = delete;
   device_copies& operator=(const device_copies&) = delete;
-  /// When the loader is gone: no block is in use but by copies that are under way.
+  /// After the loader is gone: only copies in progress still use blocks.
   ~device_copies() {
     try {
       for (const under_way& c : copies_) c.done.attr("synchronize")();
       copies_.clear();
       if (memory_ != nullptr) free_returned();
-    } catch (nanobind::python_error& e) {  // the device is broken, or Python is at its end
+    } catch (nanobind::python_error& e) {  // the device is broken, or Python is shutting down
       e.discard_as_unraisable("wick: device");
     }
   }
 
   static std::string name_of(const nanobind::object& device) { return nanobind::str(device).c_str(); }
-  /// For the loader's batches; null where copies need none of a kind of their own.
+  /// For the loader's batches; null if copies need no special memory.
   const std::shared_ptr<lockable_memory>& memory() const noexcept { return memory_; }
 
-  /// Before a batch is taken. A loop that launches far ahead of the device would fill it with batches, so
-  /// this waits while it is four ahead. \throws nanobind::python_error for Ctrl-C
+  /// Before a batch is taken. A loop far ahead of the device would fill it with batches, so this waits while
+  /// the loop is four ahead. \throws nanobind::python_error for Ctrl-C
   void stay_near() {
     if (!streams_) return;
     nanobind::object& event = taken_[takes_ % taken_.size()];
@@ -154,7 +154,7 @@ class device_copies {
     }
   }
 
-  /// A batch of PyTorch's tensors, in tuples, lists, and dicts, on the device.
+  /// Moves a batch of PyTorch tensors, in tuples, lists, and dicts, to the device.
   nanobind::object operator()(const nanobind::object& batch) {
     if (!streams_) return moved(batch, [this](const nanobind::handle& t) { return t.attr("to")(device_); });
     take_finished();
@@ -166,7 +166,7 @@ class device_copies {
     try {
       out = moved(batch, [&](const nanobind::handle& t) { return copied(t, current); });
     } catch (...) {
-      remember();  // some of its tensors may be on their way
+      remember();  // some of its tensors may be in transit
       throw;
     }
     remember();
@@ -175,11 +175,11 @@ class device_copies {
   }
 
  private:
-  /// A batch that the device reads, and the event after that.
+  /// A batch that the device is reading, and the event after its copy.
   struct under_way {
     nanobind::object from, done;
   };
-  /// `with torch.cuda.stream(s):`, which makes the stream's device the current one, too.
+  /// `with torch.cuda.stream(s):`, which also makes the stream's device current.
   class on_stream {
    public:
     on_stream(const nanobind::object& cuda, const nanobind::object& stream)
@@ -246,7 +246,7 @@ class device_copies {
   bool streams_ = false;
   std::shared_ptr<lockable_memory> memory_;
   std::deque<under_way> copies_;
-  /// What the loop's stream had to do when it took each of the last batches.
+  /// Events that the loop's stream recorded when it took the last batches.
   std::array<nanobind::object, 4> taken_;
   std::size_t takes_ = 0;
 };

@@ -1,6 +1,6 @@
 /// \file
-/// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
-/// of workers and ranks.
+/// A training's progress in at most 4 KiB: the bytes that loader.state() gives and load_state() takes, on any
+/// number of workers and ranks.
 #pragma once
 
 #include <cstddef>
@@ -15,28 +15,28 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
+/// A stage in a state: its name, and the fingerprint of its parameters if it has one.
 struct stage_identity {
   std::string name;
   std::uint64_t parameters = 0;
-  bool changes = false;  ///< with the data, at each refresh(): not written
+  bool changes = false;  ///< whether it changes with the data, at each refresh(); not written
 };
 
-/// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
-/// prefetch, memory, error policies and the number of ranks are not in it.
+/// Must be the same for a state to be usable: then, the same position means the same sample. Workers,
+/// prefetch, memory, error policies, and the number of ranks may differ.
 struct pipeline_identity {
   std::uint64_t data = 0;     ///< fingerprint of the source
   std::uint64_t samples = 0;  ///< of the source
   std::uint64_t seed = 0;
   std::uint64_t batch = 0;  ///< samples of a batch over all ranks
   bool batched =
-      true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
+      true;  ///< false: the pipeline has no batch(), and `batch` is the number of samples planned at a time
   std::vector<stage_identity> stages;
-  std::uint64_t rank = 0;  ///< without batch(): whose samples were handed over
+  std::uint64_t rank = 0;  ///< without batch(): the one whose samples were handed over
 };
 
 /// The weights of a mix() that loader.set_mix_weights() has changed: those of epochs before `from`, and those
-/// from there on. Both are empty where it never did.
+/// from there on. Both are empty if it was never called.
 struct mix_weights {
   static constexpr std::size_t most_sources = 100;  // so that a state has room for them
   std::uint64_t from = 0;
@@ -49,27 +49,27 @@ struct mix_weights {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 6;  // of what wick wrote before: 1 to 5
+  static constexpr std::uint32_t version = 6;  // wick wrote 1 to 5 before
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
   std::uint64_t batch = 0;
   std::uint64_t sample =
-      0;  ///< without batch(): samples of the group after them that were handed over, on each rank
+      0;  ///< without batch(): samples of the next group that were handed over, on each rank
   std::uint64_t failures = 0;  ///< in the failure log of the rank that wrote it
-  // The same as error_options counts them.
+  // Counted as in error_options.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
   std::uint64_t rounds = 0;    ///< how often loader.refresh() updated the data
-  mix_weights weights = {};    ///< by loader.set_mix_weights()
+  mix_weights weights = {};    ///< set by loader.set_mix_weights()
 
-  /// From the end of an epoch's last batch.
+  /// Moves from the end of an epoch's last batch to the next epoch.
   void begin_next_epoch() noexcept;
 
-  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond 40
+  /// Little-endian, with version, length, and checksum. Long names are shortened, and stages beyond 40 are
   /// written as one.
   std::vector<std::byte> to_bytes() const;
-  /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
+  /// \throws wick::error when these bytes aren't a state, are damaged, or are of another format
   static loader_state from_bytes(std::span<const std::byte> bytes);
 };
 
@@ -110,13 +110,13 @@ class state_reader {
 
 std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept;
 
-/// So that shortened names of different stages differ, and all that did not find room counts.
+/// Shortened names of different stages still differ, and stages beyond the limit still count.
 std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages);
 
 std::string hex(std::uint64_t n);
 
-/// What differs, in words; empty when the loader can resume the state. `saved` is as it was read, with its
-/// names shortened already. At the beginning of an epoch whose data loader.refresh() updates, size, contents
+/// Describes the difference; empty if the loader can resume the state. `saved` is as it was read, with its
+/// names already shortened. At the beginning of an epoch whose data loader.refresh() updates, size, contents,
 /// and weights may differ.
 std::string difference(const loader_state& saved, const pipeline_identity& mine);
 

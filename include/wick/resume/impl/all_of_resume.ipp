@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of resume/, which are compiled once.
+/// Includes all implementation files of resume/, which are compiled once.
 #pragma once
 
 #include <wick/resume/impl/delivery_log.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what resume/detail/delivery_log.hpp declares. Included in exactly one file of a program.
+/// Implements resume/detail/delivery_log.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <concepts>
@@ -15,8 +15,8 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// The members of a line, in their order: `number(name, member)`, and `hash(name, member)` for what JSON's
-/// numbers have no room for.
+/// The members of a line, in order: `number(name, member)`, and `hash(name, member)` for values that are too
+/// large for JSON's numbers.
 template <class Start, class Visitor>
   requires std::same_as<std::remove_const_t<Start>, delivery_start>
 void each_member(Start& s, Visitor& v) {
@@ -110,11 +110,11 @@ void delivery_log::add(delivery_start whose, delivered_batch b) noexcept {
   whose.content = content_;
   const std::pair<std::uint64_t, std::uint64_t> place{b.epoch, b.batch};
   const bool begins = next_ != place || last_.data != whose.data || last_.source != whose.source;
-  next_.reset();  // after a line that is lost there is a beginning
+  next_.reset();  // after a lost line, a new start is written
   if (begins) {
     whose.epoch = b.epoch;
     whose.batch = b.batch;
-    if (!file_->add([&] { return to_json(whose); })) return;  // a batch without it counts for nothing
+    if (!file_->add([&] { return to_json(whose); })) return;  // without it, a batch's line is useless
     last_ = whose;
   }
   if (!file_->add([&] { return to_json(b); })) return;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what resume/detail/state.hpp declares. Included in exactly one file of a program.
+/// Implements resume/detail/state.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -113,7 +113,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.text(detail::state_magic);
   w.number(version);
   w.number(std::uint32_t{0});  // length, below
-  // 1: batches; else samples, of rank 0 (written as 0) or of another (by one more than it is)
+  // 1: batches; otherwise samples, of rank 0 (written as 0) or of another (written as its number plus 1)
   const std::uint64_t share = of.batched ? 1 : of.rank == 0 ? 0 : of.rank + 1;
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, share, epoch, batch, sample, failures, counted_failures,

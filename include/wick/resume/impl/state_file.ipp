@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what resume/state_file.hpp declares. Included in exactly one file of a program.
+/// Implements resume/state_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>

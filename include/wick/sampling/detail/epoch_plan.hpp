@@ -1,5 +1,5 @@
 /// \file
-/// Which positions make up which batch, and which sample of the source stands at a position.
+/// Which positions make up which batch, and which sample of the source is at a position.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Whether loader.set_mix_weights() can change the order: a mix, and no order stage after it.
+/// Whether loader.set_mix_weights() can change the order: a mix, followed by no order stage but shard().
 template <class Types>
 consteval bool has_editable_mix() {
   if constexpr (Types::order_end == 0) {
@@ -31,8 +31,8 @@ consteval bool has_editable_mix() {
   }
 }
 
-/// All by computation: from the size of the source, the order stages, the global batch and this rank's share
-/// of it. Where bucket() or pack() groups samples by their lengths, that was done when the plan was made.
+/// Everything is computed: from the size of the source, the order stages, the global batch, and this rank's
+/// share of it. If bucket() or pack() groups samples by length, that happens when the plan is made.
 template <class Path>
 class epoch_plan {
   using types = typename Path::types;
@@ -40,18 +40,18 @@ class epoch_plan {
       std::conditional_t<has_groups<types>, group_plan<Path>, computed_plan<typename types::order>>;
 
  public:
-  /// Whether batches are of groups: of samples of like length, or of rows.
+  /// Whether batches consist of groups: samples of similar length, or rows.
   static constexpr bool grouped = has_groups<types>;
   static constexpr bool packs = finds_pack<types>();
-  /// Whether a plan is that of one epoch: another has other samples, and as many batches as these fill.
+  /// Whether a plan is for one epoch only: another has other samples, and as many batches as they fill.
   static constexpr bool each_epoch = packs_each_epoch<types>;
   static constexpr bool editable = types::batched && (!grouped || each_epoch) && has_editable_mix<types>();
-  /// What a batch has to know of its epoch.
+  /// What a batch needs to know about its epoch.
   using order_type = typename groups_type::order_type;
   using range = position_range;
 
-  /// \param epoch  that has weights of its own, or is planned by itself; without it the first
-  /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
+  /// \param epoch  one that has its own weights, or is planned by itself; the first if not given
+  /// \throws wick::error if an epoch would be empty, or a batch too small to be shared
   epoch_plan(const Path& path, const shard_stage& shard, std::uint64_t seed,
              std::optional<std::uint64_t> epoch)
       : path_(path), shard_(shard) {
@@ -97,20 +97,20 @@ class epoch_plan {
     }
     check();
   }
-  /// Of an epoch, over all ranks.
+  /// The number of positions in an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
-  /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
+  /// Samples (or packed rows) per batch over all ranks; without batch(), those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
-  /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
-  /// they don't fill one.
+  /// The most samples of a batch that a rank has: its share of a full one, or of all samples if they don't
+  /// fill one.
   std::size_t slots() const noexcept {
     if constexpr (grouped)
       return groups_.slots();
     else
       return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
   }
-  /// This rank's positions of a batch.
+  /// This rank's positions in a batch.
   range slice(std::uint64_t batch, const order_type& order) const noexcept {
     if constexpr (grouped) {
       return groups_.slice(batch, order, shard_);
@@ -120,13 +120,13 @@ class epoch_plan {
       return {begin + mine.first, mine.count};
     }
   }
-  /// Tells the columns of packed rows how many there are, and where in them each slot lies.
+  /// Tells the columns of packed rows how many rows there are, and where in them each slot is.
   template <class Columns>
   void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
     groups_.arrange(batch, order, to);
   }
 
-  /// How many positions of this rank the first `batches` have; of groups about as many.
+  /// How many positions this rank has in the first `batches`; approximate for groups.
   std::uint64_t passed(std::uint64_t batches) const noexcept {
     if constexpr (grouped)
       return groups_.passed(batches) / shard_.world;
@@ -142,19 +142,19 @@ class epoch_plan {
       return stage_orders(seed, epoch);
     }
   }
-  /// Where in the source a position is; the stage nearest to the source has the last word.
+  /// The source index of a position; the stage nearest to the source is applied last.
   std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
     std::uint64_t out = 0;
     if constexpr (grouped) {
       order->indexes(position, 1, &out);
     } else {
-      if (position >= ordered_) position %= ordered_;  // what pads the last batch
+      if (position >= ordered_) position %= ordered_;  // padding of the last batch
       out = index_behind(order, position);
     }
     return out;
   }
-  /// A sample of the epoch, drawn from `stream`, that may stand where another failed: of those that were
-  /// planned to be as long, where lengths count.
+  /// A sample of the epoch, drawn from `stream`, that may replace one that failed; if lengths count, one that
+  /// was planned to be as long.
   template <class Stream>
   std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
     if constexpr (grouped)
@@ -163,7 +163,7 @@ class epoch_plan {
       return index(order, stream.below(ordered_));
   }
 
-  /// The same for `count` positions from `first` on.
+  /// The same as index() for `count` positions from `first` on.
   void indexes(const order_type& order, std::uint64_t first, std::uint64_t count,
                std::uint64_t* out) const noexcept {
     if constexpr (grouped) {
@@ -191,7 +191,7 @@ class epoch_plan {
     groups_.make(path_, look_up, positions_, batch_size_, shard_, drop_last, pad_last);
   }
 
-  /// What this rank has of the first `positions`: a share of each batch.
+  /// This rank's part of the first `positions`: a share of each batch.
   std::uint64_t shares(std::uint64_t positions) const noexcept {
     return positions / batch_size_ * share_of(batch_size_, shard_).count +
            share_of(positions % batch_size_, shard_).count;

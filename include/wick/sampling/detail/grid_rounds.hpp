@@ -1,5 +1,5 @@
 /// \file
-/// The rounds of a permutation for many places at once.
+/// The rounds of a permutation, for many places at once.
 #pragma once
 
 #include <array>
@@ -7,14 +7,14 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A place is a row and a column of a grid of 2^column_bits columns. Each pair of rounds moves the row by a
+/// A place is a row and a column in a grid of 2^column_bits columns. Each pair of rounds moves the row by a
 /// function of the column, then changes the column by a function of the row. See wick::permutation.
 struct grid_rounds {
   static constexpr std::uint32_t max_rounds = 12;
 
   std::uint64_t rows = 1;
   std::uint32_t column_bits = 1, rounds = 2;
-  std::array<std::uint64_t, max_rounds> factor{}, offset{};  ///< below 2^32 where Word is 32 bits
+  std::array<std::uint64_t, max_rounds> factor{}, offset{};  ///< below 2^32 if Word has 32 bits
 
   /// `Word`: std::uint32_t for up to 2^16 rows and columns, std::uint64_t for up to 2^32.
   template <class Word>
@@ -35,8 +35,8 @@ struct grid_rounds {
   }
 
   static constexpr int lanes = 32;
-  /// one<std::uint32_t> of `lanes` places, in place: the rounds of one place wait for each other, those of
-  /// many don't. By whatever the processor has.
+  /// one<std::uint32_t> for `lanes` places, in place: the rounds of one place wait for each other, those of
+  /// many don't. Uses whatever the processor has.
   void many(std::uint64_t* places) const noexcept;
   void many_portable(std::uint64_t* places) const noexcept {
     std::uint32_t row[lanes], column[lanes];

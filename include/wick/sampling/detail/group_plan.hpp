@@ -1,5 +1,5 @@
 /// \file
-/// The grouping of a pipeline that has bucket() or pack(): what lengths its samples have, and what of an
+/// The grouping in a pipeline that has bucket() or pack(): the lengths of its samples, and which part of an
 /// epoch a batch and a rank get.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A part of what is numbered: positions, or rows.
+/// A range of numbered positions or rows.
 struct position_range {
   std::uint64_t first = 0, count = 0;
 };
@@ -30,7 +30,7 @@ constexpr position_range share_of(std::uint64_t count, const shard_stage& shard)
   return {from, count * (shard.rank + 1) / shard.world - from};
 }
 
-/// Stage of order I of Types; what is no stage is none of them.
+/// Order stage I of Types, without const or reference.
 template <class Types, std::size_t I>
 using order_stage_at = std::remove_cvref_t<typename Types::template stage_at<I>>;
 
@@ -43,7 +43,7 @@ consteval std::size_t find_bucket() {
   }(std::make_index_sequence<Types::order_end>{});
 }
 
-/// Whether batches are of rows in which samples follow one another.
+/// Whether batches consist of rows in which samples follow one another.
 template <class Types>
 consteval bool finds_pack() {
   if constexpr (Types::batched)
@@ -64,7 +64,8 @@ consteval bool shuffles() {
   }(std::make_index_sequence<Types::order_end>{});
 }
 
-/// Whether shuffle(), bucket() and shard() come last, and nothing before them changes from epoch to epoch.
+/// Whether nothing but shard() follows shuffle() and bucket(), and no stage before them changes from epoch to
+/// epoch.
 template <class Types>
 consteval bool can_group() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
@@ -85,11 +86,11 @@ consteval bool can_group() {
   }(std::make_index_sequence<Types::order_end>{});
 }
 
-/// Whether each epoch has rows of its own: pack() after stages that give other samples in each.
+/// Whether each epoch has its own rows: pack() after stages that give different samples in each.
 template <class Types>
 inline constexpr bool packs_each_epoch = finds_pack<Types>() && !can_group<Types>();
 
-/// The index of a position after the first N order stages, shuffle() left out.
+/// The index of a position after the first N order stages, with shuffle() left out.
 template <std::size_t N, class Path>
 std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std::uint64_t p) {
   if constexpr (N == 0) {
@@ -103,21 +104,21 @@ std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std
   }
 }
 
-/// The samples of a pipeline at the positions of an epoch, as far as planning their batches by length asks.
+/// The samples at an epoch's positions, as far as planning batches by length needs them.
 struct lengths_source {
-  const std::vector<std::uint32_t>& given;  ///< by index; none when the source says them
+  const std::vector<std::uint32_t>& given;  ///< by index; empty if the source says them
   std::uint64_t size;
   const void* of;
-  /// Null where the source doesn't say.
+  /// Null if the source doesn't say.
   std::uint64_t (*length)(const void* of, std::uint64_t index);
   std::string (*key)(const void* of, std::uint64_t index);
 };
-/// The indexes of `count` positions from `first` on.
+/// Looks up the indexes of `count` positions from `first` on.
 struct positions_look_up {
   void* of;
   void (*look_up)(void* of, std::uint64_t first, std::uint64_t count, std::uint64_t* out);
 };
-/// What pack() says of its rows.
+/// pack()'s rules for its rows.
 struct row_rules {
   std::uint32_t length;
   bool splits, truncates;
@@ -132,9 +133,9 @@ grouping plan_buckets(const lengths_source& samples, const positions_look_up& or
 
 template <class Source>
 lengths_source lengths_of(const Source& source, const std::vector<std::uint32_t>& given) {
-  lengths_source out{given, static_cast<std::uint64_t>(source.size()), &source, nullptr, [](const void* of, std::uint64_t index) {
-                       return key_of(*static_cast<const Source*>(of), index);
-                     }};
+  lengths_source out{
+      given, static_cast<std::uint64_t>(source.size()), &source, nullptr,
+      [](const void* of, std::uint64_t index) { return key_of(*static_cast<const Source*>(of), index); }};
   if constexpr (says_length<Source>) {
     out.length = [](const void* of, std::uint64_t index) {
       return static_cast<std::uint64_t>(static_cast<const Source*>(of)->length(index));
@@ -143,7 +144,8 @@ lengths_source lengths_of(const Source& source, const std::vector<std::uint32_t>
   return out;
 }
 
-/// \param look_up  called with (first, count, out): the indexes of positions \throws wick::error
+/// \param look_up  called with (first, count, out): finds the indexes of positions
+/// \throws wick::error
 template <class Path, class LookUp>
 grouping make_grouping(const Path& path, const LookUp& look_up, std::uint64_t positions, std::uint64_t most) {
   using types = typename Path::types;
@@ -162,13 +164,13 @@ grouping make_grouping(const Path& path, const LookUp& look_up, std::uint64_t po
   }
 }
 
-/// In place of a group_plan where nothing is grouped.
+/// Used instead of a group_plan if nothing is grouped.
 template <class Order>
 struct computed_plan {
   using order_type = Order;
 };
 
-/// What of the groups a batch has, and what this rank has of that.
+/// Which groups a batch has, and which part of them this rank has.
 template <class Path>
 class group_plan {
   using types = typename Path::types;
@@ -189,8 +191,8 @@ class group_plan {
  public:
   using order_type = std::shared_ptr<const grouped_epoch>;
 
-  /// \param look_up  called with (first, count, out): the indexes of positions, shuffle() left out unless
-  /// this is the plan of one epoch
+  /// \param look_up  called with (first, count, out): finds the indexes of positions, with shuffle() left out
+  /// unless this is the plan of one epoch
   /// \throws wick::error
   template <class LookUp>
   void make(const Path& path, const LookUp& look_up, std::uint64_t positions, std::uint64_t batch_size,
@@ -202,7 +204,7 @@ class group_plan {
           "use drop_last, or take the short one");
     }
     auto made = std::make_shared<grouping>(make_grouping(path, look_up, positions, batch_size));
-    // Of bucket() only the last group may be short. It is not the last of an epoch that is shuffled.
+    // With bucket(), only the last group may be short. In a shuffled epoch, it isn't the last.
     if (!packs && drop_last) made->drop_short();
     groups_ = std::move(made);
     step_ = packs ? batch_size : 1;
@@ -213,7 +215,7 @@ class group_plan {
   /// The same groups for another rank. \throws wick::error
   void share(std::uint64_t batch_size, const shard_stage& shard) {
     shard_ = shard;
-    if (groups_ == nullptr) return;  // of an empty epoch
+    if (groups_ == nullptr) return;  // an empty epoch
     const std::uint64_t groups = groups_->groups();
     if (packs) {
       rows_ = static_cast<std::size_t>((std::min(batch_size, groups) + shard.world - 1) / shard.world);
@@ -231,7 +233,7 @@ class group_plan {
   std::uint64_t positions() const noexcept { return groups_->size(); }
   std::uint64_t batches() const noexcept { return batches_; }
   std::size_t slots() const noexcept { return slots_; }
-  /// About: all batches taken for equally large.
+  /// Approximate: takes all batches for equally large.
   std::uint64_t passed(std::uint64_t batches) const noexcept {
     return static_cast<std::uint64_t>(static_cast<double>(positions()) * static_cast<double>(batches) /
                                       static_cast<double>(batches_));
@@ -261,7 +263,7 @@ class group_plan {
       }
     }
   }
-  /// Takes about 10 ns a group.
+  /// Takes about 10 ns per group.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
     constexpr std::size_t stage = packs ? types::batching : find_bucket<types>();
     return std::make_shared<const grouped_epoch>(groups_, shuffles<types>() && !each_epoch, seed, epoch,
@@ -277,7 +279,7 @@ class group_plan {
 
   shard_stage shard_;
   std::shared_ptr<const grouping> groups_;
-  std::uint64_t step_ = 1, batches_ = 0;  // groups a batch
+  std::uint64_t step_ = 1, batches_ = 0;  // step_: groups per batch
   std::size_t rows_ = 0, slots_ = 0;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// Whose turn it is among several sources, each with a share of the turns.
+/// Whose turn it is among several sources that each have a share of the turns.
 #pragma once
 
 #include <array>
@@ -11,14 +11,15 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. A weight
-/// of 0 has no turns. \throws wick::error for a weight that is not finite and at least 0, or when all are 0
+/// Each source's share of the turns that the sources before it leave, except for the last one's, in fractions
+/// of 2^64. A weight of 0 has no turns. \throws wick::error for a weight that isn't finite and at least 0, or
+/// if all are 0
 void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares);
 
 /// Whose turn is it? A cascade of evenly spaced choices: the first source takes its share of the positions,
-/// as evenly as whole numbers can be, the second its share of what is left, … Any position is reached at
-/// once, and the number of a source's turns before it comes with it. Shares are fractions of 2^64, so that
-/// every machine counts alike.
+/// as evenly as whole numbers can be, the second its share of the rest, … Any position is found directly,
+/// along with the number of the source's turns before it. Shares are fractions of 2^64, so that every machine
+/// counts alike.
 template <std::size_t N>
 class interleave {
  public:
@@ -37,7 +38,7 @@ class interleave {
     }
     return {N - 1, p};
   }
-  /// How many of the positions below p are source s's.
+  /// How many of the positions below p belong to source s.
   std::uint64_t count(std::size_t s, std::uint64_t p) const noexcept {
     for (std::size_t i = 0; i < s; ++i) p -= turns(i, p);
     return s + 1 == N ? p : turns(s, p);
@@ -56,7 +57,7 @@ class interleave {
   }
 
  private:
-  /// p · share, rounded: its steps are 0 or 1, and half a period stands at the beginning.
+  /// p · share, rounded: it rises in steps of 0 or 1, and the first step comes after half a period.
   std::uint64_t turns(std::size_t s, std::uint64_t p) const noexcept {
     __extension__ using wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<wide>(p) * share_[s] + (std::uint64_t{1} << 63)) >> 64);

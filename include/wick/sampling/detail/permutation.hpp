@@ -1,6 +1,6 @@
 /// \file
-/// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 at which any position can be asked at
-/// once.
+/// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 that can be evaluated at any position
+/// directly.
 #pragma once
 
 #include <bit>
@@ -13,16 +13,16 @@
 namespace wick::inline v0_1::detail {
 
 /// A Feistel network over the smallest grid of 2^b columns and as many rows as it takes, about as many of
-/// each, walked until it lands below n (cycle walking). Black, Rogaway: "Ciphers with arbitrary finite
-/// domains", CT-RSA 2002. The grid has less than one row too many, so that walking is rare whatever n is. The
-/// round functions are affine with random coefficients, and the upper part of the result is what counts.
+/// each, applied until it lands below n (cycle walking). Black, Rogaway: "Ciphers with arbitrary finite
+/// domains", CT-RSA 2002. The grid has less than one row too many, so walking is rare whatever n is. The
+/// round functions are affine with random coefficients, and only the upper part of the result counts.
 /// Dietzfelbinger: "Universal hashing and k-wise independent random variables via integer arithmetic without
-/// primes", STACS 1996. About 9 ns a position, 4 when asked for many, in 224 bytes whatever n is.
+/// primes", STACS 1996. About 9 ns per position, 4 when asked for many, in 224 bytes whatever n is.
 class permutation {
  public:
-  /// The identity of nothing.
+  /// A permutation of no positions.
   constexpr permutation() noexcept = default;
-  /// A permutation of n ≥ 1 positions for this (seed, epoch, stage). Another epoch is another permutation.
+  /// A permutation of n ≥ 1 positions for this (seed, epoch, stage). Another epoch has another permutation.
   constexpr permutation(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
                         std::uint32_t stage) noexcept
       : n_(n) {
@@ -57,7 +57,7 @@ class permutation {
     return p;
   }
 
-  /// The same for `count` positions, in place, in less time.
+  /// The same for `count` positions, in place and faster.
   void map(std::uint64_t* positions, std::size_t count) const noexcept {
     std::uint64_t* const end = positions + count;
     if (n_ > max_listed && narrow()) {
@@ -76,8 +76,8 @@ class permutation {
 
   constexpr bool narrow() const noexcept { return n_ <= std::uint64_t{1} << 32; }
 
-  /// So few positions are written down, four bits each: halves of one bit never look random, whatever the
-  /// rounds. Fisher and Yates, as Durstenfeld has it ("Algorithm 235", 1964).
+  /// So few positions are stored, four bits each: with halves of one bit, no number of rounds ever looks
+  /// random. Fisher and Yates, in Durstenfeld's form ("Algorithm 235", 1964).
   constexpr void list(random_stream& stream) noexcept {
     listed_ = 0xFEDCBA9876543210u;
     for (std::uint64_t i = n_; i-- > 1;) {

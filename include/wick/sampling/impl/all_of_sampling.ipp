@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of sampling/, which are compiled once.
+/// Includes the implementation of sampling/, which is compiled once.
 #pragma once
 
 #include <wick/sampling/impl/block_shuffle.ipp>

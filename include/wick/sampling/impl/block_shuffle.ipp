@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/block_shuffle.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/block_shuffle.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ block_order::block_order(std::uint64_t n, std::uint64_t block, std::uint64_t win
       full_(n / block),
       rest_(n % block) {
   if (full_ != 0) blocks_ = permutation(full_, seed, epoch, stage);
-  // The short block has no like: it stands at a place drawn for it, the others are permuted around it.
+  // No other block is as short as the last one: its place is drawn separately, and the others are permuted
+  // around it.
   short_at_ = full_;
   if (rest_ != 0) short_at_ = random_stream(seed, epoch, 1, stage).below(full_ + 1);
 }
@@ -67,7 +68,7 @@ std::uint64_t unequal_block_order::index_of(const window& w, std::uint64_t p) co
   const std::uint64_t at = w.from + w.order(p - w.from);
   const auto first = places_.begin() + static_cast<std::ptrdiff_t>(w.first);
   const auto end = places_.begin() + static_cast<std::ptrdiff_t>(w.end);
-  const auto place = std::upper_bound(first, end, at) - 1;  // empty blocks lie before it
+  const auto place = std::upper_bound(first, end, at) - 1;  // empty blocks come before it
   const auto block = static_cast<std::size_t>(blocks_(static_cast<std::uint64_t>(place - places_.begin())));
   return (*begins_)[block] + at - *place;
 }

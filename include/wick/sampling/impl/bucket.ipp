@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/bucket.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/bucket.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/class_weights.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/class_weights.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 /// \file
-/// The rounds of a permutation by AVX2 and AVX-512, where the processor has them. Included in exactly one
-/// file of a program.
+/// The rounds of a permutation with AVX2 and AVX-512, if the processor has them. Included in exactly one file
+/// of a program.
 #pragma once
 
 #include <wick/sampling/detail/grid_rounds.hpp>
@@ -13,7 +13,7 @@ namespace wick::inline v0_1::detail {
 
 #if defined(__x86_64__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // what gcc's own intrinsics leave out on purpose
+#pragma GCC diagnostic ignored "-Wuninitialized"  // from gcc's own intrinsics, on purpose
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -25,7 +25,7 @@ __attribute__((target("avx2"))) inline __m256i all(std::uint64_t x) noexcept {
   return _mm256_set1_epi64x(static_cast<long long>(x));
 }
 
-/// Eight places a register, 64 bits each, of which the products need all and the rest the lower half.
+/// Eight places per register, 64 bits each: the products need all of them, the rest only the lower half.
 __attribute__((target("avx512f"))) void grid_rounds::many_avx512(std::uint64_t* places) const noexcept {
   constexpr int registers = lanes / 8;
   const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(column_bits));
@@ -53,7 +53,7 @@ __attribute__((target("avx512f"))) void grid_rounds::many_avx512(std::uint64_t* 
   }
 }
 
-/// The same with four a register, and half of the lanes, so that all are registers.
+/// The same with four per register and half of the lanes, so that everything stays in registers.
 __attribute__((target("avx2"))) inline void half_avx2(const grid_rounds& g, std::uint64_t* places) noexcept {
   constexpr int registers = grid_rounds::lanes / 8;
   const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(g.column_bits));

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/detail/group_plan.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/detail/group_plan.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <limits>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t most_planned = std::numeric_limits<std::uint32_t>::max();
 
-/// What `positions` positions are long. \throws wick::error
+/// The lengths of the samples at `positions` positions. \throws wick::error
 std::vector<lengthy> look_up_lengths(const lengths_source& samples, const char* stage,
                                      const positions_look_up& order, std::uint64_t positions) {
   const std::string said = std::string(stage) + ": ";
@@ -46,7 +46,7 @@ std::vector<lengthy> look_up_lengths(const lengths_source& samples, const char* 
   return out;
 }
 
-/// The samples as the batching stage wants them in its rows. \throws wick::error
+/// The samples, cut to the rows of the batching stage. \throws wick::error
 std::vector<lengthy> cut_to_rows(const lengths_source& from, const row_rules& rules,
                                  const std::vector<lengthy>& samples) {
   const std::uint32_t row = rules.length;

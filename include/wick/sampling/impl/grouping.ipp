@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/detail/grouping.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/detail/grouping.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ void grouping::sort(std::vector<lengthy>& samples) {
                    [](const lengthy& a, const lengthy& b) { return a.length > b.length; });
 }
 
-/// Of a set of numbers up to a bound, the least that is not below another: words of bits, and a bit for each
-/// word that is not empty.
+/// A set of numbers up to a bound that finds the least one not below a given number: words of bits, and a bit
+/// for each word that isn't empty.
 class number_set {
  public:
   explicit number_set(std::uint32_t bound) : words_(bound / 64 + 1), marks_(words_.size() / 64 + 1) {}
@@ -58,7 +58,7 @@ class open_rows {
       : length_(length), first_(std::size_t{length} + 1, none), there_(length) {}
   static constexpr std::uint32_t none = number_set::none;
 
-  /// The row where this leaves the least room, or `none`.
+  /// Puts `want` into the row where it leaves the least room; returns that row, or `none`.
   std::uint32_t take(std::uint32_t want) {
     const std::uint32_t fits = there_.from(want);
     if (fits == none) return none;
@@ -68,7 +68,7 @@ class open_rows {
     fill(row, want);
     return row;
   }
-  /// A new row that has this.
+  /// Begins a new row with `want`.
   std::uint32_t begin(std::uint32_t want) {
     const auto row = static_cast<std::uint32_t>(room_.size());
     room_.push_back(length_);
@@ -77,7 +77,7 @@ class open_rows {
     fill(row, want);
     return row;
   }
-  /// Nothing more goes into the rows that there are.
+  /// Closes the existing rows: nothing more goes into them.
   void close() {
     for (std::uint32_t left = there_.from(0); left != none; left = there_.from(left)) {
       first_[left] = none;
@@ -98,7 +98,7 @@ class open_rows {
   }
 
   std::uint32_t length_;
-  std::vector<std::uint32_t> room_, next_, count_;  // next: the other rows with as much room
+  std::vector<std::uint32_t> room_, next_, count_;  // next: another row with as much room
   std::vector<std::uint32_t> first_;
   number_set there_;
 };
@@ -118,7 +118,7 @@ grouping grouping::rows_in_order(std::vector<lengthy> samples, std::uint32_t len
   const std::size_t n = samples.size();
   numbers row_of(n), waiting, still;
   open_rows open(length);
-  std::uint64_t end = rows;  // of this batch's rows
+  std::uint64_t end = rows;  // the end of this batch's rows
   const auto place = [&](std::uint32_t s) {
     row_of[s] = open.take(samples[s].length);
     if (row_of[s] != open_rows::none) return true;
@@ -194,7 +194,7 @@ grouping grouping::buckets(std::vector<lengthy> sorted, std::uint64_t most, std:
     const std::uint64_t size = fit(s), longest = sorted[s].length;
     std::uint64_t alike = s;
     while (alike < n && std::uint64_t{sorted[alike].length} * 8 >= longest * 7) ++alike;
-    if (n - alike < 4 * size) alike = n;  // few and short: the one that is dropped is drawn from more
+    if (n - alike < 4 * size) alike = n;  // few and short: dropped samples are then drawn from more
     out.last_full_ = size;
     const std::uint64_t last = std::min(n, s + (alike - s + size - 1) / size * size);
     for (; s < last; s += size) out.group_begin_.push_back(static_cast<std::uint32_t>(s));
@@ -307,7 +307,7 @@ std::uint64_t grouped_epoch::alike(std::uint64_t position, std::uint64_t which) 
   const lengthy& planned = sample(group, position);
   const lengthy* const all = of_.samples_.data() + of_.class_begin_[c];
   const std::uint64_t size = of_.class_begin_[c + 1] - of_.class_begin_[c];
-  // What pack() has cut off must be as long, too. The one that was planned is, so this ends.
+  // The part that pack() has cut off must be as long, too. The planned sample's is, so this ends.
   const auto cut = [](const lengthy& l) { return l.whole - l.length; };
   while (cut(all[which]) != cut(planned)) which = which + 1 < size ? which + 1 : 0;
   return all[which].index;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/mix.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/mix.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/order.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/order.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/weighted.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/weighted.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace wick::inline v0_1::detail {
 alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.size()) {
   const double most = *std::max_element(weights.begin(), weights.end());
   double sum = 0;
-  for (const double w : weights) sum += w / most;  // no sum of finite weights overflows
+  for (const double w : weights) sum += w / most;  // so that no sum of finite weights overflows
   const auto count = static_cast<double>(weights.size());
   std::vector<std::uint64_t> small, large;
   for (std::uint64_t i = 0; i < weights.size(); ++i) {
@@ -34,7 +34,8 @@ alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.
       small.push_back(over);
     }
   }
-  // Only rounding leaves columns over. A weight of 0 never is the last: another column is above 1 for it.
+  // Only rounding leaves columns over. A weight of 0 is never the last: there is another column above 1 for
+  // it.
   for (const std::uint64_t i : small)
     columns_[i] = {weights[i] > 0 ? 1.0 : 0.0, weights[i] > 0 ? i : heaviest(weights)};
   for (const std::uint64_t i : large) columns_[i].keep = 1;
@@ -91,7 +92,7 @@ double weighted_stage::exponential(random_stream& random) noexcept {
   };
   for (double whole = 0;; ++whole) {
     const std::uint64_t part = draw();
-    bool odd = true;  // the length of the run of falling numbers that `part` begins
+    bool odd = true;  // the length of the run of falling numbers that begins with `part`
     for (std::uint64_t last = part, next; (next = draw()) < last; last = next) odd = !odd;
     if (odd) return whole + static_cast<double>(part >> 11) * 0x1p-53;
   }

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/weights.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/weights.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace wick::inline v0_1::detail {
 
-/// By the blocks' times a sum_tree finds the changes that it does not have yet.
+/// The blocks' times tell a sum_tree which changes it doesn't have yet.
 struct weights_store {
   std::mutex mutex;
   std::vector<double> values;
-  std::vector<std::uint64_t> changed;  // when something of a block of sum_tree::block was set
+  std::vector<std::uint64_t> changed;  // when a weight in each block of sum_tree::block was last set
   std::uint64_t now = 1;               // rises at each sum_tree::follow()
 
   static void require(std::uint64_t i, double w) {
@@ -52,7 +52,7 @@ void sum_tree::follow(const weights& of) {
   weights_store& from = *of.store_;
   const std::lock_guard lock(from.mutex);
   const std::uint64_t n = from.values.size(), before = size();
-  const std::uint64_t since = std::exchange(seen_, 0);  // all, when this ends early
+  const std::uint64_t since = std::exchange(seen_, 0);  // if this ends early, the next call redoes all
   if (n == 0) {
     levels_.clear();
     seen_ = from.now++;
@@ -94,7 +94,8 @@ std::uint64_t sum_tree::operator()(random_stream& random) const noexcept {
     const std::vector<double>& sums = levels_[level];
     const double* const first = sums.data() + at * block;
     const double* const end = first + std::min(block, std::uint64_t{sums.size()} - at * block);
-    // Rounded sums may leave a little more than there is: that is the last one's with a weight.
+    // Sums are rounded, so `left` may be a little more than the total: then the last one with a weight is
+    // drawn.
     const double* const found =
         left < end[-1] ? std::upper_bound(first, end, left) : std::lower_bound(first, end, end[-1]);
     if (found != first) left -= found[-1];

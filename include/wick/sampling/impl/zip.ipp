@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sampling/zip.hpp declares. Included in exactly one file of a program.
+/// Implements sampling/zip.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,7 @@ inline table by_name(const zip_names& of) {
   return out;
 }
 
-/// What to do where a name without a partner differs from one of the other source in nothing that can be
-/// seen.
+/// What to do if a name without a partner is nearly the same as one of the other source.
 inline std::string near(const zip_names& first, const zip_names& other, const table& there) {
   for (const std::string& name : first.names) {
     if (there.contains(name)) continue;
@@ -54,7 +53,7 @@ inline std::string near(const zip_names& first, const zip_names& other, const ta
              "form), or "
              "give zip a function that makes the names";
     }
-    break;  // each asks all names
+    break;  // each search goes through all names
   }
   return {};
 }
@@ -103,7 +102,7 @@ std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& o
       text += (alone.empty() ? "" : "; ") + zipping::without(left_over, other.source, first.source);
     const std::string near = zipping::near(first, other, there);
     if (!near.empty()) throw error(text + near);
-    // One of the compared names of each source.
+    // One compared name from each source.
     const std::string a = first.names.empty() ? "" : first.names.front(),
                       b = other.names.empty() ? "" : other.names.front();
     throw error(text + " (the first names are " + shown_name(a) + " and " + shown_name(b) +

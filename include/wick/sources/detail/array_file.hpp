@@ -1,5 +1,5 @@
 /// \file
-/// An array that was read from a file, as a source of its rows.
+/// An array from a file, as a source of its rows.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class array_file {
   array_file& operator=(const array_file&) = default;
 
  private:
-  std::string called_;  // the file, and the array in it
+  std::string called_;  // the names of the file and of the array in it
   array_rows rows_;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// Lists a folder without a stat for each file.
+/// Lists a folder without a stat call for each file.
 #pragma once
 
 #include <cerrno>
@@ -15,7 +15,7 @@
 namespace wick::inline v0_1::detail {
 
 enum class entry_kind : unsigned char {
-  file,  ///< a regular file, or a link that leads nowhere: reading it says so
+  file,  ///< a regular file, or a broken link, which fails when it is read
   folder,
   link,   ///< a link to a folder
   other,  ///< a device, a socket, …
@@ -25,15 +25,15 @@ entry_kind kind_of(int folder, const ::dirent& entry) noexcept;
 
 bool is_folder(entry_kind kind) noexcept;
 
-/// Which folder this is, whatever path led to it.
+/// Identifies a folder, whatever path led to it.
 struct folder_id {
   ::dev_t device = 0;
   ::ino_t inode = 0;
   friend auto operator<=>(const folder_id&, const folder_id&) = default;
 };
 
-/// Calls `each(std::string_view name, entry_kind)` for all but hidden entries, in the file system's order.
-/// Returns the folder's identity. \throws wick::error when it can't be listed
+/// Calls `each(std::string_view name, entry_kind)` for all entries that aren't hidden, in the file system's
+/// order. Returns the folder's identity. \throws wick::error when it can't be listed
 template <class Each>
 folder_id list_folder(const std::string& path, std::string_view who, Each&& each) {
   struct closer {

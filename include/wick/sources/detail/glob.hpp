@@ -75,7 +75,7 @@ inline std::vector<std::string> expand_braces(std::string_view pattern) {
                 ": stands for more than a million names");
   };
   std::vector<std::string> done,
-      open{std::string(pattern)};  // `open` is a stack: the next pattern lies on top
+      open{std::string(pattern)};  // `open` is a stack: the next pattern is the last
   while (!open.empty()) {
     const std::string text = std::move(open.back());
     open.pop_back();
@@ -126,8 +126,8 @@ inline bool is_folder(const std::string& path) noexcept {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/// How much of a pattern names folders that are there, though with characters of patterns: a path that exists
-/// wins.
+/// The length of the beginning of a pattern that names existing folders despite its wildcard characters: an
+/// existing path wins.
 inline std::size_t existing_folders(const std::string& pattern) {
   std::size_t out = 0, begin = 0;
   for (std::size_t slash = pattern.find('/'); slash != std::string::npos; slash = pattern.find('/', begin)) {
@@ -145,7 +145,7 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
                       std::vector<std::string>& out) {
   std::string base = folder;
   std::string_view part;
-  for (;;) {  // components without a wildcard need no listing
+  for (;;) {  // parts without a wildcard need no listing
     const std::size_t slash = pattern.find('/');
     part = pattern.substr(0, slash);
     const bool last = slash == std::string_view::npos;
@@ -168,7 +168,7 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
   const std::string glob(part);
   if (part == "**") {
     if (last) rest = "*";
-    while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
+    while (rest.starts_with("**/")) rest.remove_prefix(3);  // several in a row match the same as one
     for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
     return;
   }
@@ -194,10 +194,11 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
   for (const std::string& f : folders) glob_into(f, rest, who, out);
 }
 
-/// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
-/// of folders: `**/*.jpg`, or at the end `**.jpg`, as in S3; hidden files match only what names them in full.
+/// Regular files that match, in natural order, each once. `*`, `?`, and `[…]` match within a name, `**` any
+/// number of folders: `**/*.jpg`, or at the end `**.jpg`, as in S3. Hidden files and folders match only their
+/// full names, not wildcards.
 /// \throws wick::error when a folder can't be listed
-/// \param folder  where to begin; empty: the working folder, or "/"
+/// \param folder  where to begin; empty for the working folder, or "/"
 inline std::vector<std::string> glob_files(const std::string& folder, std::string_view pattern,
                                            std::string_view who) {
   std::vector<std::string> out;
@@ -208,9 +209,9 @@ inline std::vector<std::string> glob_files(const std::string& folder, std::strin
   return out;
 }
 
-/// The files that `pattern` stands for: itself when such a file exists, else braces, then wildcards, are
-/// expanded. A name without wildcards is kept whether it exists or not. \throws wick::error when a wildcard
-/// matches nothing
+/// The files that `pattern` matches: itself if such a file exists, else braces, then wildcards, are expanded.
+/// A name without wildcards is kept whether it exists or not. \throws wick::error when a wildcard matches
+/// nothing
 inline std::vector<std::string> expand_pattern(const std::string& pattern, std::string_view who) {
   if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
   if (pattern.find("://") != std::string::npos) {

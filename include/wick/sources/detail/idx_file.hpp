@@ -1,5 +1,5 @@
 /// \file
-/// Reads an idx file (the format of MNIST), plain or gzip-compressed, whole and checked.
+/// Reads an idx file (the format of MNIST), plain or gzip-compressed, as a whole, and checks it.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// An array [count, …] in memory, elements in the machine's byte order.
+/// An array [count, …] in memory, with elements in the machine's byte order.
 struct idx_array {
   std::uint64_t count = 0;
   shape row;
@@ -38,14 +38,14 @@ class idx_file {
     packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && gzip_file::is_packed({start, 2});
   }
 
-  /// Call it once. \throws wick::error with the path, the expected and the found value
+  /// Call it once. \throws wick::error with the path and the expected and found values
   idx_array read() {
     try {
       idx_array out = read_all();
       require_unchanged(opened_, path_, "idx");
       return out;
     } catch (const error&) {
-      require_unchanged(opened_, path_, "idx");  // that is the reason then
+      require_unchanged(opened_, path_, "idx");  // if it has changed, that is the reason
       throw;
     }
   }
@@ -73,7 +73,7 @@ class idx_file {
     return out;
   }
 
-  /// 0, 0, type, rank, then each extent as 4 bytes. Returns the bytes of data that must follow.
+  /// 0, 0, type, rank, then each extent as 4 bytes. Returns the number of data bytes that must follow.
   std::uint64_t read_header(idx_array& out) {
     unsigned char magic[4] = {};
     const std::uint64_t got = in_.fill(magic, 4);
@@ -96,8 +96,7 @@ class idx_file {
                          "has " + std::to_string(magic[3]) + " dimensions, and at most 7 can be read");
     }
     out.type = *type;
-    // What the file can hold at most: deflate packs no better than 1032 to 1. Nothing is allocated beyond
-    // that.
+    // The most data that the file can hold: deflate compresses by at most 1032 to 1. More is never allocated.
     const std::uint64_t header = 4 + 4 * std::uint64_t{magic[3]};
     const std::uint64_t most = packed_ ? file_size_ * 1032 : file_size_ - std::min(file_size_, header);
     std::uint64_t bytes = size_of(out.type);

@@ -1,6 +1,6 @@
 /// \file
-/// Looking into all files of a source: one after the other on this machine, and some at a time on servers,
-/// where each waits for the network. For bodies, which are compiled once.
+/// Looks into all files of a source: local files one after the other, and files on servers, where each waits
+/// for the network, several at a time. For code that is compiled once.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Opens each file, calls look_into(number, look), and keeps it. On servers several calls run at a time.
+/// Opens each file, calls look_into(number, look), and keeps it. For files on servers, several calls run at a
+/// time.
 template <class F>
 void look_into_each(opened_files& all, F look_into) {
   constexpr std::size_t most_threads = 8;

@@ -1,5 +1,5 @@
 /// \file
-/// Keeps shards open as long as the process can afford the descriptors.
+/// Keeps shards open as long as the process has descriptors to spare.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A share of the descriptors that this process may have. All sources together keep a quarter of
-/// RLIMIT_NOFILE: the rest is the program's, and the reads' that open by path.
+/// A share of the process's descriptors. All sources together keep a quarter of RLIMIT_NOFILE; the rest is
+/// for the program, and for reads that open by path.
 class descriptor_share {
  public:
   explicit descriptor_share(std::size_t wanted) noexcept;
@@ -32,7 +32,7 @@ class open_shards {
  public:
   explicit open_shards(std::size_t count) noexcept : share_(count) {}
   void keep(file_handle file);
-  /// -1: open it by its path.
+  /// -1 means: open it by its path.
   int operator[](std::size_t shard) const noexcept;
 
  private:

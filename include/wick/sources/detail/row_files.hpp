@@ -1,5 +1,5 @@
 /// \file
-/// Files of rows of one size, looked into once to see how many each has.
+/// Files of rows of equal size, opened once to find the number of rows in each.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@ namespace wick::inline v0_1::detail {
 
 class row_files {
  public:
-  /// How rows lie in a file.
+  /// The layout of rows in a file.
   struct form {
     std::uint64_t bytes = 0;   ///< of a row
-    std::uint64_t stride = 0;  ///< from one row to the next
-    std::uint64_t header = 0;  ///< bytes before the first
-    bool raw = false;          ///< files that begin as another format does are data, too
+    std::uint64_t stride = 0;  ///< bytes from one row's start to the next
+    std::uint64_t header = 0;  ///< bytes before the first row
+    bool raw = false;          ///< files that begin like another format are data, too
   };
   /// \param who     for messages
-  /// \param advice  what to check where a file has no whole rows
-  /// \param option  that says how long the header is
+  /// \param advice  what to check if a file has no whole rows
+  /// \param option  the option with the header's length
   /// \throws wick::error
   row_files(const files& of, const form& rows, const char* who, const char* advice, const char* option);
 
   const files& paths() const noexcept { return files_.paths(); }
   const opened_files& opened() const noexcept { return files_; }
-  /// Of each file.
+  /// The number of rows in each file.
   const std::vector<std::uint64_t>& rows() const noexcept { return rows_; }
-  /// Some rows of a file that follow each other; of more than one all that lies between is part of it.
+  /// Consecutive rows of a file; if there are several, including everything between them.
   file_range at(std::size_t file, std::uint64_t row, std::uint64_t count) const noexcept;
 
  private:

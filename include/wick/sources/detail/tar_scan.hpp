@@ -1,5 +1,5 @@
 /// \file
-/// Walks the headers of a tar archive from member to member without reading what lies between.
+/// Walks the headers of a tar archive from member to member without reading the data between them.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Reads parts of a file that lie further and further on. Fetches 4 KiB where it must leap, and up to 64 KiB
-/// at a time where what is asked for lies close together.
+/// Reads parts of a file at increasing offsets. Fetches 4 KiB after a jump, and up to 64 KiB at a time if the
+/// requested parts are close together.
 class forward_window {
  public:
   forward_window(int fd, std::uint64_t file_size) noexcept : fd_(fd), file_size_(file_size) {}
-  /// Of an object on a server, where a leap costs more than what lies between.
+  /// For an object on a server, where a jump costs more than reading the bytes between.
   forward_window(const char* url, remote_object& object, std::uint64_t size) noexcept
       : url_(url), object_(&object), file_size_(size), least_(1 << 20), most_(8 << 20), ahead_(least_) {}
 
-  /// `size` bytes at `offset`, valid until the next call; null when the file ends before. \throws wick::error
+  /// `size` bytes at `offset`, valid until the next call; null if the file ends before. \throws wick::error
   const unsigned char* get(std::uint64_t offset, std::size_t size);
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
 
@@ -42,13 +42,13 @@ struct tar_entry {
   enum kind : unsigned char { file, sparse, link, other };
   std::string name;
   kind what = file;
-  std::uint64_t header = 0;  // offset of its (first) header
+  std::uint64_t header = 0;  // offset of its first header
   std::uint64_t offset = 0;  // of its data
   std::uint64_t length = 0;
 };
 
-/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). Any fault of the
-/// archive is a wick::error with the shard's path, the offset, the expected and the found value.
+/// Reads v7, ustar, GNU, and pax archives, also several in one file (cat a.tar b.tar). Any fault of the
+/// archive is a wick::error with the shard's path, the offset, and the expected and found values.
 class tar_scan {
  public:
   tar_scan(const std::string& path, int fd, std::uint64_t size)
@@ -57,15 +57,15 @@ class tar_scan {
   tar_scan(const std::string& path, const char* url, remote_object& object, std::uint64_t size)
       : path_(path), size_(size), window_(url, object, size) {}
 
-  /// The next member, whatever it is; false at the end of the archive.
+  /// The next member, of any kind; false at the end of the archive.
   bool next(tar_entry& out);
 
-  /// What a small member holds.
+  /// The content of a small member.
   std::string_view data(const tar_entry& of);
   std::uint64_t bytes_read() const noexcept { return window_.bytes_read(); }
 
  private:
-  /// What pax and GNU headers say of the member that follows.
+  /// The next member's properties from pax and GNU headers.
   struct extended {
     std::optional<std::string> name;
     std::optional<std::uint64_t> size;
@@ -83,11 +83,11 @@ class tar_scan {
 
   [[noreturn]] void not_a_tar();
 
-  /// Where the next header lies, once it is sure that the data are there.
+  /// The offset of the next header, after checking that the data are complete.
   std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what,
                      bool is_name = false) const;
 
-  /// The contents of a header that is followed by text.
+  /// The text that follows a header.
   std::string_view read_text(std::uint64_t header, std::uint64_t size);
 
   /// Records "LENGTH KEY=VALUE\n" of POSIX.1-2001.

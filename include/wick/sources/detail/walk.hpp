@@ -1,5 +1,5 @@
 /// \file
-/// All folders below a folder, and all wanted files in the order in which torchvision lists them.
+/// All folders below a folder, and all wanted files in torchvision's order.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct folder_files {
   std::vector<std::string> names;
 };
 
-/// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
+/// Whether `name` ends with one of `extensions` (lower case), ignoring case; always true if there are none.
 bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept;
 
 /// All files below `folder` with one of these extensions, sorted by folder, then by name, as strings: the

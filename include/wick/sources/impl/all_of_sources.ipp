@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of sources/, which are compiled once.
+/// Includes the implementation of sources/, which is compiled once.
 #pragma once
 
 #include <wick/sources/impl/class_folder.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/class_folder.hpp declares. Included in exactly one file of a program.
+/// Implements sources/class_folder.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +19,18 @@
 
 namespace wick::inline v0_1 {
 
-/// What the folders held when they were listed.
+/// The content of the folders when they were listed.
 struct class_folder::table {
   struct entry {
     std::uint32_t target;
     std::uint32_t offset;  // of the path in its class's block
   };
   std::vector<std::string> classes;
-  std::vector<detail::owned<char[]>> paths;  // a block a class: path NUL path NUL …
+  std::vector<detail::owned<char[]>> paths;  // a block for each class: path NUL path NUL …
   std::vector<entry> samples;
   std::size_t root_size = 0;
-  std::shared_ptr<detail::object_store> store;  // of a folder in S3, and
-  std::unique_ptr<remote_object[]> objects;     // its files
+  std::shared_ptr<detail::object_store> store;  // of a folder in S3
+  std::unique_ptr<remote_object[]> objects;     // the objects of its files
 
   static std::vector<std::string> list_classes(const std::string& root, const class_folder_options& options,
                                                words in_messages);
@@ -110,7 +110,7 @@ void lower_case_extensions(class_folder_options& options) {
   }
 }
 
-/// A file in S3, by what its name says.
+/// A file in S3, described by its name.
 struct listed_file {
   std::string_view folder, name;  // "s3://bucket/train/cat/young", "a.jpg"
   const detail::remote_name* object;
@@ -154,7 +154,7 @@ void class_folder::keep(const remote_list& objects, class_folder_options options
   if (found.empty()) throw table::no_files(std::string(root), options, in_messages);
   std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
-  // As walk_files() has them.
+  // In the order of walk_files().
   std::sort(found.begin(), found.end(), [&](const listed_file& a, const listed_file& b) {
     return std::tuple(a.label(root.size()), a.folder, a.name) <
            std::tuple(b.label(root.size()), b.folder, b.name);

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/decode_raw.hpp declares. Included in exactly one file of a program.
+/// Implements sources/decode_raw.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

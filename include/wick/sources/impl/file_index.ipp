@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/file_index.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/file_index.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ file_index::file_index(const files& paths, const char* who, const extent_finder&
     return now_known->find(name, stamp, extents_[f]);
   };
   extents_.resize(files_.size());
-  std::vector<char> scanned(files_.size());  // not bool: several threads write
+  std::vector<char> scanned(files_.size());  // not bool, since several threads write
   look_into_each(files_, [&](std::size_t f, const opened_files::look& file) {
     if (is_known(f, file.stamp())) return;
     scanned[f] = 1;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/file_windows.hpp declares. Included in exactly one file of a program.
+/// Implements sources/file_windows.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

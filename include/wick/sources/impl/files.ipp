@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/files.hpp declares. Included in exactly one file of a program.
+/// Implements sources/files.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <atomic>

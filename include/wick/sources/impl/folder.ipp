@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/folder.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/folder.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/framed_records.hpp declares. Included in exactly one file of a program.
+/// Implements sources/framed_records.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class frame_reader final : public extent_finder {
   file_extents find(const opened_files::look& in) const override {
     try {
       return frames_of(in);
-    } catch (const error& e) {  // the reason may be that it is another file
+    } catch (const error& e) {  // the reason may be that the file has another format
       const file_kind other = in.kind(certainty::likely);
       if (!other) throw;
       throw error(other.text() + ". (" + e.what() + ")");
@@ -43,13 +43,13 @@ class frame_reader final : public extent_finder {
 }  // namespace
 
 file_extents frame_reader::frames_of(const opened_files::look& in) const {
-  // Small frames are read whole; of large ones only the bytes that the framing needs. What a server has is
-  // read through: a request takes as long as some megabytes.
+  // Small frames are read whole; of large ones, only the bytes that the framing needs. Files on servers are
+  // read in full, since a request takes as long as some megabytes.
   constexpr std::size_t window = std::size_t{256} << 10, small = std::size_t{16} << 10;
   const std::uint64_t size = in.size();
   file_extents out;
   std::vector<std::byte> buffer(std::max(in.remote() ? in.piece() : window, by_.header));
-  std::uint64_t begin = 0, end = 0;  // of the file's bytes in the buffer
+  std::uint64_t begin = 0, end = 0;  // the file's bytes in the buffer
   record_frame frame{.size = 0};
   for (std::uint64_t at = 0; at < size; at += frame.size) {
     const auto problem = [&](const std::string& what) {

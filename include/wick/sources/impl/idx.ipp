@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/idx.hpp declares. Included in exactly one file of a program.
+/// Implements sources/idx.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/kept_tar.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/kept_tar.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void put_number(std::string& out, std::uint64_t value) {
 }
 std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
 
-/// Size and time.
+/// Everything before the members: the magic, size, time, and number of members.
 std::string header(const file_stamp& shard, std::uint64_t members) {
   std::string out(magic);
   for (const std::uint64_t n : {shard.size, static_cast<std::uint64_t>(shard.seconds),

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/lmdb.hpp declares. Included in exactly one file of a program, which links lmdb.
+/// Implements sources/lmdb.hpp. Included in exactly one file of a program, which links lmdb.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// LMDB's view of a file, for as long as its keys are read.
+/// LMDB's view of a file, open while its keys are read.
 class lmdb_reader {
  public:
   lmdb_reader(const std::string& path, bool is_file, const std::string& database) : path_(path) {
@@ -34,7 +34,7 @@ class lmdb_reader {
       const unsigned flags =
           MDB_RDONLY | MDB_NORDAHEAD | (is_file ? static_cast<unsigned>(MDB_NOSUBDIR) : 0U);
       int result = open(flags);
-      // A folder that can't be written has no lock file; the file's stamp shows a change meanwhile.
+      // In a read-only folder there is no lock file; the file's stamp reveals a change meanwhile.
       if (result == EACCES || result == EROFS || result == EPERM) result = open(flags | MDB_NOLOCK);
       check(result);
       check(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn_));
@@ -51,7 +51,7 @@ class lmdb_reader {
   lmdb_reader& operator=(const lmdb_reader&) = delete;
   ~lmdb_reader() { close(); }
 
-  /// Bytes that the file must have.
+  /// The number of bytes that the file must have.
   std::uint64_t bytes() const {
     MDB_envinfo info;
     check(mdb_env_info(env_, &info));
@@ -63,14 +63,14 @@ class lmdb_reader {
     return stat.ms_entries;
   }
 
-  /// The first key that is not below `from`. False: there is none.
+  /// The first key that isn't below `from`. False if there is none.
   bool first(std::string_view from, MDB_val& key, MDB_val& value) {
     key = {from.size(), const_cast<char*>(from.data())};  // NOLINT: LMDB only reads it
     return found(mdb_cursor_get(cursor_, &key, &value, from.empty() ? MDB_FIRST : MDB_SET_RANGE));
   }
   bool next(MDB_val& key, MDB_val& value) { return found(mdb_cursor_get(cursor_, &key, &value, MDB_NEXT)); }
 
-  /// Whether this key of the unnamed database is that of a named one.
+  /// Whether this key of the unnamed database is a named database's.
   bool is_database(std::string_view name) const {
     MDB_dbi other = 0;
     return name.find('\0') == std::string_view::npos &&
@@ -112,15 +112,15 @@ class lmdb_reader {
   MDB_cursor* cursor_ = nullptr;
 };
 
-/// Where a file lies in this process's memory. LMDB gives pointers; what is read later is read by offset.
+/// A file's mapping in this process's memory. LMDB returns pointers; later reads need offsets.
 class mapped_file {
  public:
-  /// The mapping that has `inside`. \throws wick::error without /proc
+  /// The mapping that contains `inside`. \throws wick::error without /proc
   explicit mapped_file(const void* inside) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(inside);
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(std::fopen("/proc/self/maps", "re"),
                                                                std::fclose);
-    char line[4352];  // of which a path takes 4096
+    char line[4352];  // a path takes up to 4096
     while (maps != nullptr && std::fgets(line, sizeof line, maps.get()) != nullptr) {
       std::uintptr_t begin = 0, end = 0;
       std::uint64_t offset = 0;
@@ -183,7 +183,7 @@ lmdb_records::index::index(const std::string& at, const lmdb_options& options) :
 }
 
 void lmdb_records::index::scan(lmdb_reader& from, const lmdb_options& options) {
-  constexpr std::size_t bytes_of_a_database = 48;  // MDB_db, which lmdb.h does not declare
+  constexpr std::size_t bytes_of_a_database = 48;  // sizeof(MDB_db), which lmdb.h doesn't declare
   MDB_val key, value;
   bool more = from.first(options.prefix, key, value);
   const auto text = [](const MDB_val& v) {

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/memory_view.hpp declares. Included in exactly one file of a program.
+/// Implements sources/memory_view.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/sources/memory_view.hpp>

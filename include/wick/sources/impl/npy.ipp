@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/npy.hpp declares. Included in exactly one file of a program.
+/// Implements sources/npy.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,11 @@ namespace detail {
 
 namespace {
 
-/// What a .npy file says of its array: a Python dict of three entries.
+/// The header of a .npy file: a Python dict with three entries.
 struct npy_header {
   dtype type = dtype::uint8;
   shape extents;
-  std::size_t data = 0;  // where it begins
+  std::size_t data = 0;  // offset of the data
 
   /// \throws wick::error
   npy_header(const std::string& called, std::string_view file);
@@ -114,10 +114,10 @@ npy_header::npy_header(const std::string& called, std::string_view file) {
     }
     extents.push_back(extent);
     tuple.remove_prefix(static_cast<std::size_t>(end - tuple.data()));
-    if (tuple.starts_with('L')) tuple.remove_prefix(1);  // of Python 2
+    if (tuple.starts_with('L')) tuple.remove_prefix(1);  // written by Python 2
     while (tuple.starts_with(',') || tuple.starts_with(' ')) tuple.remove_prefix(1);
   }
-  std::size_t long_ones = 0;  // with one of them the order makes no difference
+  std::size_t long_ones = 0;  // with only one, the order makes no difference
   for (std::size_t i = 0; i < extents.rank(); ++i) long_ones += extents[i] > 1 ? 1u : 0u;
   if (long_ones > 1 && columns_first)
     throw source_error(called, "npy", "is in Fortran's order, rows last; save numpy.ascontiguousarray(x)");
@@ -169,7 +169,7 @@ detail::array_rows npy::rows_of(const std::string& called, std::string file) {
   }
   const auto count = static_cast<std::uint64_t>(header.extents[0]);
   if (bytes == 0) throw detail::source_error(called, "npy", "has no numbers: " + to_string(header.extents));
-  file.erase(0, header.data);  // numbers lie as their type wants it, whatever the header's length is
+  file.erase(0, header.data);  // aligns the numbers for their type, whatever the header's length
   auto kept = std::make_shared<const std::string>(std::move(file));
   const auto* const data = reinterpret_cast<const std::byte*>(kept->data());
   return {std::move(kept), data, {row, header.type}, count};

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/open_shards.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/open_shards.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/sources/detail/open_shards.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/opened_files.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/opened_files.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ opened_files::opened_files(const files& of, const char* who) : paths_(of), who_(
   stamps_.reserve(size());
   std::vector<remote_read> unknown;
   std::vector<std::size_t> numbers;
-  std::vector<std::byte> firsts;  // the answers' heads say how long they are, and these what they are
+  std::vector<std::byte> firsts;  // the response headers give the sizes, and these bytes the kinds
   for (std::size_t f = 0; f < size(); ++f) {
     const file_range where = paths_.at(f);
     if (where.remote == nullptr) continue;
@@ -75,7 +75,7 @@ file_kind opened_files::look::kind(certainty how) const {
 void opened_files::require_plain(std::size_t file, const look& in, std::uint64_t header,
                                  std::string_view option) const {
   file_kind found;
-  if (!in.remote() || (file == 0 && remote_kinds_.empty()))  // of others on servers each is a request
+  if (!in.remote() || (file == 0 && remote_kinds_.empty()))  // each other file on a server costs a request
     found = in.kind(certainty::sure);
   else if (!remote_kinds_.empty())
     found = remote_kinds_[file];
@@ -101,7 +101,7 @@ opened_files::look opened_files::open(std::size_t file) const {
   look out;
   out.where_ = paths_.at(file);
   if (out.remote()) {
-    // The version in the place of the time of change. Without one there is none that tells two states apart.
+    // The version takes the place of the modification time. Without one, no value can tell two states apart.
     const std::uint64_t version = out.where_.remote->version.load(std::memory_order_acquire);
     out.stamp_.size = out.where_.remote->size.load(std::memory_order_acquire);
     out.stamp_.seconds = static_cast<std::int64_t>(version == 0 ? std::uint64_t{1} << 62 : version >> 40);

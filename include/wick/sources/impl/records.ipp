@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/records.hpp declares. Included in exactly one file of a program.
+/// Implements sources/records.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

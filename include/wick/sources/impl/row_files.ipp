@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/row_files.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/row_files.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ row_files::row_files(const files& of, const form& rows, const char* who, const c
     if (!rows.raw) files_.require_plain(f, file, rows.header, option);
     const std::uint64_t size = file.size();
     const std::uint64_t rest = size < rows.header ? 1 : (size - rows.header) % rows.stride;
-    // The last one may do without what lies between rows.
+    // The last row may lack the gap after it.
     const bool unpadded = size >= rows.header && rest == rows.bytes;
     if (rest != 0 && !unpadded) {
       throw files_.fault(f, "has " + std::to_string(size) + " bytes, which aren't whole rows of " +

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/safetensors.hpp declares. Included in exactly one file of a program.
+/// Implements sources/safetensors.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ array_rows rows_of_tensor(const std::string& path, const std::string& name) {
     out.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(out.data()), out.size(), offset));
     return out;
   };
-  constexpr std::uint64_t first = 8, most = 100'000'000;  // what the format allows
+  constexpr std::uint64_t first = 8, most = 100'000'000;  // bytes of the length field; the format's limit
   const std::string start = read(0, std::min<std::uint64_t>(file_kind::looked_at, size));
   const std::uint64_t length = start.size() < first ? most + 1 : load_little_endian(start, 0, first);
   const auto is_other = [&] {

@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/safetensors_header.hpp declares. Included in exactly one file of a
-/// program.
+/// Implements sources/detail/safetensors_header.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

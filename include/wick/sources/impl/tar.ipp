@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/tar.hpp declares. Included in exactly one file of a program.
+/// Implements sources/tar.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ void shard_list::add_all(const std::vector<std::string>& patterns) {
 
 namespace {
 
-/// What lies beside a shard where .keep_index or wick-index has written it.
+/// Whether it is an index next to a shard, written by .keep_index or wick-index.
 bool is_kept_index(const std::string& name) noexcept { return name.ends_with(".wickidx"); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/tar_header.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/tar_header.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstring>
@@ -47,7 +47,7 @@ std::optional<std::uint64_t> tar_header::number(std::size_t at, std::size_t widt
   const unsigned char* const end = p + width;
   std::uint64_t value = 0;
   if (*p & 0x80) {
-    if (*p != 0x80) return std::nullopt;  // negative, or beyond 64 bits
+    if (*p != 0x80) return std::nullopt;  // negative, or more than 64 bits
     for (++p; p != end; ++p) {
       if (value >> 56) return std::nullopt;
       value = value << 8 | *p;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/tar_index.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/tar_index.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,7 @@ void tar_index::add_shard(std::size_t shard) {
     });
     require_unchanged(opened, path, "tar");
     bytes_scanned_ += members.bytes_read();
-    // A shard that was changed just now may change again without a sign.
+    // A shard that was changed just now may change again without a new time.
     if (keep_ && opened.stamp.settled()) keep(kept_at, out.finish(opened.stamp));
   }
   keys_[shard].shrink_to_fit();
@@ -142,7 +142,7 @@ std::string tar_index::fetch(std::size_t shard) {
     stamp.size = object.size.load(std::memory_order_acquire);
     object.indexed = object.version.load(std::memory_order_acquire);
     stamp.seconds = static_cast<std::int64_t>(object.indexed);
-    // Without an ETag or a date nothing tells one state of the object from the next.
+    // Without an ETag or a date, two states of the object look the same.
     const bool known = object.indexed != 0;
     const std::string kept_at = keep_ && known ? user_cache_path(name, "wickidx") : std::string();
     if (keep_ && kept_at.empty()) {
@@ -211,7 +211,7 @@ void tar_index::walk(std::size_t shard, Members& members, Seen&& seen) {
     std::string_view name = entry.name;
     while (name.starts_with("./")) name.remove_prefix(2);
     const std::size_t base = name.rfind('/') + 1, dot = last_dot_ ? name.rfind('.') : name.find('.', base);
-    // As in WebDataset: no extension, hidden, or __meta__: not a member of a sample.
+    // As in WebDataset, a name without an extension, a hidden one, or __meta__ isn't a member of a sample.
     if (dot == std::string_view::npos || dot < base || name[base] == '.') continue;
     const std::string_view stem = name.substr(base, dot - base);
     if (stem.size() >= 4 && stem.starts_with("__") && stem.ends_with("__")) continue;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/tar_scan.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/tar_scan.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ constexpr std::size_t longest_name = 65'536;
 bool tar_scan::next(tar_entry& out) {
   extended own = global_;
   constexpr std::uint64_t none = ~std::uint64_t{0};
-  std::uint64_t first = none;  // where the headers of the member begin
+  std::uint64_t first = none;  // offset of the member's first header
   for (;;) {
     const std::uint64_t at = position_;
     if (ended_ && size_ - at < tar_block) {
@@ -204,7 +204,7 @@ void tar_scan::read_pax(extended& into, std::uint64_t header, std::uint64_t size
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos) fail(header, "has a pax record without '='");
     const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
-    // A global one is copied for each member.
+    // The name in a global header is copied for each member.
     if (key.ends_with("name") || key == "path") {
       if (value.size() > longest_name)
         fail(header, "has a name of " + std::to_string(value.size()) + " bytes, and " +
@@ -237,7 +237,7 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
   switch (header.type()) {
     case '\0':
     case '0':
-    case '7':  // contiguous, which says nothing any more
+    case '7':  // contiguous, the same as regular today
       out.what = out.name.ends_with('/') ? tar_entry::other
                  : own.sparse            ? tar_entry::sparse
                                          : tar_entry::file;
@@ -255,7 +255,7 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
     case '2':
       out.what = tar_entry::link;
       has_data = false;
-      break;  // some writers give hard links a size all the same
+      break;  // some writers give hard links a size anyway
     case '3':
     case '4':
     case '5':

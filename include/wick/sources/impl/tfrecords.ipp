@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/tfrecords.hpp declares. Included in exactly one file of a program.
+/// Implements sources/tfrecords.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::uint64_t little_endian(const std::byte* from, std::size_t size) noexcept {
   return load_little_endian({reinterpret_cast<const char*>(from), size}, 0, size);
 }
 
-/// As TFRecord stores a checksum, so that one of data with checksums in it is a good one.
+/// TFRecord masks a checksum, so that checksums of data that contain checksums still work well.
 std::uint32_t masked(std::uint32_t crc) noexcept { return (crc >> 15 | crc << 17) + 0xA282EAD8u; }
 
 bool has_checksum(const std::byte* data, std::size_t size) noexcept {
@@ -190,7 +190,7 @@ tf_example::tf_example(bytes message) : message_(std::move(message)) {
         }
       }
       if (one.name.empty()) continue;
-      // Of two entries of a map with one key protobuf takes the last.
+      // If a map has two entries with the same key, protobuf takes the last.
       const auto same = std::find_if(features_.begin(), features_.end(),
                                      [&](const feature& f) { return f.name == one.name; });
       if (same != features_.end()) {
@@ -218,7 +218,7 @@ const tf_example::feature& tf_example::find(std::string_view name, kind wanted) 
     for (const feature& f : features_) all.emplace_back(f.name);
     throw error(detail::no_such_name("feature", name, all));
   }
-  if (found->is != wanted && found->is != kind::none) {  // none: an empty list of any type
+  if (found->is != wanted && found->is != kind::none) {  // an empty list of any type has kind none
     constexpr const char* what[] = {"nothing", "texts", "floats", "integers"};
     constexpr const char* ask[] = {"", "text() or texts()", "number() or numbers()",
                                    "integer() or integers()"};

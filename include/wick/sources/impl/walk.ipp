@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/detail/walk.hpp declares. Included in exactly one file of a program.
+/// Implements sources/detail/walk.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -22,19 +22,19 @@ bool has_extension(std::string_view name, const std::vector<std::string>& extens
          });
 }
 
-/// Goes through the folders below one, links included.
+/// Walks the folders below one, and follows links.
 ///
-/// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
-/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
-/// kinds of link are not followed: one back to a folder above it (a circle, also where that lies above the
-/// folder that the walk begins with), and, inside of what a link led
-/// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
+/// A folder may have several names: each link to it is one. As in os.walk(followlinks=True), its files count
+/// under each of them. But there can be 2^n or n! ways through the links of n folders, so two kinds of links
+/// aren't followed: a link back to a folder above it (a cycle, even if that folder is above the starting
+/// folder), and, inside a linked folder, a link to a folder that was listed before. So m links among n
+/// folders cause at most n (m + 1) listings.
 class folder_walk {
  public:
   folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
       : who_(who), wanted_(wanted), of_(of) {}
 
-  /// The folders, with those of their files that are wanted, in no order that means anything.
+  /// The folders with their wanted files, in no particular order.
   std::vector<folder_files> run(const std::string& start);
 
  private:
@@ -45,7 +45,7 @@ class folder_walk {
   };
 
   void visit(const std::string& folder, bool inside_a_link);
-  /// Adds a folder to those above, and all that it lies in.
+  /// Adds a folder to those above; note_above() adds all folders that contain it.
   void note(const std::string& folder);
   void note_above(std::string folder);
 
@@ -62,7 +62,7 @@ std::vector<folder_files> folder_walk::run(const std::string& start) {
   found_.clear();
   listed_.clear();
   above_.clear();
-  // Above a link there are two: the folder that it is in, and that which it leads to.
+  // A link has two parents: the folder that contains it, and its target's parent.
   const std::size_t slash = start.find_last_not_of('/') == std::string::npos
                                 ? std::string::npos
                                 : start.rfind('/', start.find_last_not_of('/'));
@@ -73,8 +73,8 @@ std::vector<folder_files> folder_walk::run(const std::string& start) {
     note_above(in);
   }
   visit(start, false);
-  // Those that fewer links lead to come first, each row by name: which of several links is the one that is
-  // followed does not depend on the order in which the file system lists them.
+  // Folders reached through fewer links come first, each row sorted by name. So which of several links is
+  // followed doesn't depend on the file system's order.
   while (!links_.empty()) {
     std::vector<link> row = std::move(links_);
     links_.clear();

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what sources/windows.hpp declares. Included in exactly one file of a program.
+/// Implements sources/windows.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,8 @@ series_runs::series_runs(const char* what, const std::vector<series>& all, std::
   if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
   auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
   const series& first = all.front();
-  // Of a window that is longer than all series there is none: its bytes might not even be a number.
+  // If the window is longer than every series, there are no windows; its size in bytes might even overflow,
+  // so it is limited.
   std::uint64_t longest = 1;
   for (const series& s : all) longest = std::max<std::uint64_t>(longest, s.rows);
   length = static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(length), longest));

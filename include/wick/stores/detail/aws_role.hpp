@@ -1,6 +1,6 @@
 /// \file
-/// Keys of stores that come from elsewhere, and end: the roles of instances, containers, and web identities,
-/// and programs that print keys.
+/// Temporary keys of stores: from the roles of instances, containers, and web identities, and from programs
+/// that print keys.
 #pragma once
 
 #include <cstdint>
@@ -25,44 +25,44 @@ struct aws_role {
   kind of = kind::none;
   std::string url = {};         ///< of the service, without a path for web_identity and instance
   std::string command = {};     ///< of process
-  std::string token = {};       ///< of container: for the header Authorization
+  std::string token = {};       ///< for a container's Authorization header
   std::string token_file = {};  ///< of web_identity and container
   std::string arn = {}, session = {};
   std::string region = {}, ca_bundle = {};
 };
 
-/// By the order of AWS's own programs: keys of the environment, a web identity, keys of ~/.aws/credentials,
-/// credential_process, keys of ~/.aws/config, a container, the instance. AWS: "AWS SDKs and Tools Reference
+/// In the order of AWS's own programs: keys in the environment, a web identity, keys in ~/.aws/credentials,
+/// credential_process, keys in ~/.aws/config, a container, the instance. AWS: "AWS SDKs and Tools Reference
 /// Guide", standardized credential providers. \throws wick::error
 aws_role find_aws_role(const settings_lookup& where = {});
 
-/// Keys that a role gives, and when they end.
+/// A role's keys and their expiration time.
 struct aws_role_keys {
   std::string access_key = {}, secret_key = {}, session_token = {};
   std::int64_t ends = 0;  ///< seconds since 1970; 0: never
 };
 
-/// The answer of a container's agent, an instance, or a program. \throws wick::error, without a secret
+/// The response of a container's agent, an instance, or a program. \throws wick::error, without a secret
 aws_role_keys parse_role_json(std::string_view json);
-/// The answer of STS. \throws wick::error
+/// The response of STS. \throws wick::error
 aws_role_keys parse_role_xml(std::string_view xml);
 /// "2026-11-29T02:13:00Z"; 0 if it isn't a time.
 std::int64_t parse_iso_time(const std::string& text) noexcept;
 
-/// The keys of a role, fetched by a thread of its own, and again before they end. Any thread.
+/// Fetches the keys of a role on its own thread, and again before they expire. Any thread may use it.
 class aws_role_client {
  public:
   explicit aws_role_client(aws_role role);
-  /// Interrupts what is under way.
+  /// Interrupts a fetch that is under way.
   ~aws_role_client();
 
-  /// Whether get() has an answer without waiting. Begins to fetch keys where it's time for that.
+  /// Whether get() can return without waiting. Starts a fetch when one is due.
   bool ready();
-  /// Waits for keys that are valid. \throws wick::error when there are none to be had
+  /// Waits for valid keys. \throws wick::error when there are none
   aws_role_keys get();
-  /// A server has refused these keys. Whether others may come: then ready() waits for them.
+  /// Reports that a server refused these keys. Returns whether others may come; ready() then waits for them.
   bool refused(const std::string& access_key);
-  /// Whether nothing but the hope for a role of the instance brought it here.
+  /// Whether this role was chosen only because the machine might be an instance with one.
   bool is_last_resort() const noexcept;
 
  private:

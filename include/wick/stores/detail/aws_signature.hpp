@@ -16,21 +16,21 @@ namespace wick::inline v0_1::detail {
 /// A request without a body.
 struct aws_request {
   std::string_view method = "GET";
-  std::string_view host = {};   ///< with the port, where it is not the scheme's
+  std::string_view host = {};   ///< with the port, unless it is the scheme's default
   std::string_view path = "/";  ///< encoded as it is sent
   name_values query = {};       ///< not encoded; sent as encoded_query()
-  name_values headers = {};     ///< signed beside those that must be; no name twice
+  name_values headers = {};     ///< signed in addition to the required ones; each name once
 };
 
-/// Signs the requests of one thread. Keeps the key that is derived for the day, so that a request takes one
-/// hash of its text and one HMAC.
+/// Signs the requests of one thread. Keeps the signing key for the day, so each request takes one hash of its
+/// text and one HMAC.
 class aws_signer {
  public:
   explicit aws_signer(aws_settings settings);
 
-  /// The headers to send beside Host: those of the request, and those of the signature. Others may be sent
-  /// beside them, such as Range. For anonymous settings only those of the request,
-  /// for a token Authorization beside them.
+  /// The headers to send in addition to Host: those of the request and those of the signature. Unsigned
+  /// headers, such as Range, may be added. Anonymous settings give only the request's headers; a token adds
+  /// Authorization.
   /// \param now  seconds since 1970; S3 accepts a difference of 15 minutes
   name_values sign(const aws_request& request, std::time_t now);
 
@@ -39,7 +39,7 @@ class aws_signer {
                            std::string_view time, std::string_view names);
 
   aws_settings settings_;
-  std::string day_ = {};  // that key_ is for: "20130524"
+  std::string day_ = {};  // the day of key_: "20130524"
   std::array<unsigned char, 32> key_ = {};
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// Addresses of the blobs of Azure, by shared access signatures, and lists of containers.
+/// URLs of Azure blobs, with shared access signatures, and lists of containers.
 #pragma once
 
 #include <cstddef>
@@ -20,33 +20,33 @@ namespace wick::inline v0_1::detail {
 /// "az://container/blob"
 struct azure_address {
   std::string container = {};
-  std::string blob = {};  ///< any bytes; empty: the container
+  std::string blob = {};  ///< any bytes; empty for the container
 };
 
 /// \throws wick::error
 azure_address parse_azure_address(std::string_view text);
 
-/// Where an account's blobs are, and with which signature.
+/// An account's origin and shared access signature.
 struct azure_settings {
   std::string origin = {};     ///< "https://account.blob.core.windows.net"
-  std::string signature = {};  ///< "sv=…&sig=…"; empty: none
+  std::string signature = {};  ///< "sv=…&sig=…"; empty for none
 
   bool operator==(const azure_settings&) const = default;
 };
 
-/// By an endpoint, which may be a SAS URL of an account or a container, else by
+/// From an endpoint, which may be a SAS URL of an account or a container, else from
 /// AZURE_STORAGE_SERVICE_ENDPOINT, AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME, and
-/// AZURE_STORAGE_SAS_TOKEN, as Azure's CLI has them. \param where  its `anonymous`: no signature is needed
+/// AZURE_STORAGE_SAS_TOKEN, as in Azure's CLI. \param where  if it is `anonymous`, no signature is needed
 /// \throws wick::error that never shows the signature
 azure_settings find_azure_settings(const std::string& endpoint, const settings_lookup& where = {});
 
-/// The blob's URL with its signature; of a container, where there is a query for it.
+/// The blob's URL with its signature; with a query, the container's.
 std::string url_of(const azure_address& address, const azure_settings& settings,
                    const name_values& query = {});
 
 /// A page of "List Blobs". Microsoft: Blob Storage REST API.
 /// \param url  names the list in messages: "az://container/prefix"
-/// \throws wick::error also for an answer that is an error
+/// \throws wick::error also for an error response
 object_page parse_azure_page(std::string_view xml, std::string_view url);
 
 class azure_locator : public http_locator {
@@ -64,7 +64,7 @@ class azure_locator : public http_locator {
   std::vector<remote_name> list(http_client& client, const std::string& pattern) const;
 
   remote_options options_;
-  azure_settings now_;  // the thread's, once there are keys
+  azure_settings now_;  // used by the client's thread, once there are keys
   std::uint64_t keys_ = 0;
 };
 

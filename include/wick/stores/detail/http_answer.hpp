@@ -1,5 +1,5 @@
 /// \file
-/// What a server's answer to a request for a range says of itself.
+/// The status and headers of a response to a range request.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The head of an answer, line by line. RFC 9110.
+/// The head of a response, parsed line by line. RFC 9110.
 struct http_answer {
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
   static constexpr std::size_t most_bytes = std::size_t{256} << 10;  ///< of all lines
-  /// In front of a range, from a server that doesn't know ranges.
+  /// How far before a range a server that ignores ranges may start.
   static constexpr std::uint64_t most_dropped = std::uint64_t{1} << 20;
 
   int status = 0;
@@ -22,34 +22,34 @@ struct http_answer {
   std::uint64_t end = unknown;     ///< the byte after the last,
   std::uint64_t size = unknown;    ///< and the object's size
   std::uint64_t length = unknown;  ///< Content-Length
-  std::uint64_t version = 0;       ///< a hash of the ETag, else of the date; 0 where the answer has neither
+  std::uint64_t version = 0;       ///< a hash of the ETag, else of the date; 0 if the response has neither
   std::string version_text;        ///< "ETag \"abc\"", for messages
-  std::string encoding;            ///< "gzip", where the bytes are not the object's; empty: they are
+  std::string encoding;            ///< "gzip", if the content is encoded; else empty
   double retry_after = 0;          ///< seconds
   std::string date;                ///< the server's time
   std::string location;            ///< of a redirect
   std::string region;              ///< of an S3 bucket
   std::size_t bytes = 0;           ///< of all lines so far
 
-  /// The next line, with its end. False when they become too many.
+  /// Adds the next line, with its end. False if the lines are too long together.
   bool add(std::string_view line);
-  /// What is wrong with an answer to a request for bytes from `from` on, up to `to`; empty: nothing. The read
-  /// begins at `begin`: before `from` where an earlier answer broke off.
+  /// The fault of a response to a request for the bytes from `from` up to `to`; empty if there is none. The
+  /// read begins at `begin`: before `from` if an earlier response broke off.
   std::string fault(std::uint64_t from, std::uint64_t to, std::uint64_t begin) const;
-  /// Whether the same request may have another answer soon.
+  /// Whether the same request may succeed soon.
   bool may_pass() const noexcept;
 };
 
-/// "bytes 0-99/1234", "bytes */1234". \returns whether it is one
+/// "bytes 0-99/1234", "bytes */1234". \returns whether it has this form
 bool parse_content_range(std::string_view text, http_answer& into) noexcept;
 
-/// What stands for an ETag, weak or not, with its quotes or without, or for a date; 0 for an empty one.
+/// A number for an ETag (weak or not, quoted or not) or a date; 0 for an empty one.
 std::uint64_t version_of(std::string_view text) noexcept;
 
-/// In place of that where only sizes are compared.
+/// Used instead of version_of() where only sizes are compared.
 std::uint64_t version_of_size(std::uint64_t size) noexcept;
 
-/// Without blanks and ends of lines around it.
+/// Without leading and trailing whitespace.
 std::string_view without_blanks(std::string_view text) noexcept;
 
 /// "404 Not Found".

@@ -1,5 +1,5 @@
 /// \file
-/// Reads ranges of objects over HTTP: many requests at a time, by one thread that never blocks.
+/// Reads ranges of objects over HTTP: many requests at a time, on one thread that never blocks.
 #pragma once
 
 #include <cstddef>
@@ -16,50 +16,52 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What one attempt at a request sends.
+/// The address and headers of one attempt at a request.
 struct http_address {
   std::string url;
   std::vector<std::string> headers;  ///< "Name: value"
-  std::string ca_file = {};          ///< empty: as the options say
-  std::uint64_t keys = 0;            ///< with which of the locator's keys it is signed
-  bool same_size_is_same = false;    ///< whatever the ETag says
-  /// What to do when the server refuses it: ends a message. A literal.
+  std::string ca_file = {};          ///< empty for the one in the options
+  std::uint64_t keys = 0;            ///< the number of the locator's keys that sign it
+  bool same_size_is_same = false;    ///< regardless of the ETag
+  /// What to do if the server refuses the request, as the end of a message. A literal.
   const char* advice = "check the credentials";
 };
 
-/// Whether one of "Name: value" has this name, given in lower case.
+/// Whether one of the "Name: value" lines has this name, given in lower case.
 bool has_header(const std::vector<std::string>& headers, std::string_view name);
 
-/// Says where an object is at the moment of an attempt: a signature ends with its minutes.
+/// Locates an object for each attempt, since a signature expires within minutes.
 class http_locator {
  public:
   virtual ~http_locator() = default;
-  /// Whether locate() has an answer without waiting; it is asked again soon. By the client's thread.
+  /// Whether locate() can return without waiting; if not, it is called again soon. Called by the client's
+  /// thread.
   virtual bool ready(const char* /*url*/) { return true; }
   /// Called by the client's thread. \throws wick::error
   virtual http_address locate(const char* url) = 0;
-  /// The server refuses the address of `url` that was signed with `keys`. Whether there are others by now. By
-  /// the client's thread.
+  /// The server refused the address of `url` that was signed with `keys`. Returns whether there are other
+  /// keys by now. Called by the client's thread.
   virtual bool has_other_settings(const char* url, std::uint64_t keys) = 0;
-  /// The server has refused a request for its time: `there` is the server's (-1: unknown), `here` this
-  /// machine's. By the client's thread.
+  /// The server refused a request because of its time: `there` is the server's (-1: unknown), `here` this
+  /// machine's. Called by the client's thread.
   virtual void server_time(std::int64_t /*here*/, std::int64_t /*there*/) noexcept {}
-  /// The server has redirected the address of `url`, with success. By the client's thread.
+  /// The server redirected the address of `url`, and the redirect succeeded. Called by the client's thread.
   virtual void redirected(const char* /*url*/, const char* /*to*/) {}
-  /// The pattern with a revision that doesn't move, where its store has revisions. Any thread.
+  /// The pattern with a fixed revision, if its store has revisions. Any thread.
   /// \throws wick::error
   virtual std::string pinned(class http_client& /*client*/, const std::string& pattern) { return pattern; }
-  /// The list of what `pattern` stands for. Any thread.
+  /// The objects that `pattern` matches. Any thread.
   virtual std::vector<remote_name> names(class http_client& client, const std::string& pattern) = 0;
 };
 
 /// An object store over libcurl's multi interface.
 ///
-/// Its thread starts with the first read. It has as many requests under way as give most, keeps connections,
-/// and asks again for what is missing where a connection breaks or the server is busy. Where a server fails
-/// several times in a row, one request at a time tries it until it answers.
+/// Its thread starts with the first read. It keeps connections, adapts the number of concurrent requests to
+/// the throughput, and requests what is missing again when a connection breaks or the server is busy. After
+/// several failures of a server in a row, one request at a time probes it until it responds.
 ///
-/// Each answer is checked: its status, the range, and whether the object is the one of the first answer.
+/// Each response is checked: its status, its range, and whether it is of the same object as the first
+/// response.
 class http_client : public object_store {
  public:
   http_client(const remote_options& options, std::unique_ptr<http_locator> locator);
@@ -71,7 +73,7 @@ class http_client : public object_store {
   std::string pinned(const std::string& pattern) override;
   std::vector<remote_name> names(const std::string& pattern) override;
   std::string note() const override;
-  /// The whole of an answer, for lists. Waits. \throws wick::error, also when it has more than `most` bytes
+  /// A whole response, for lists. Waits. \throws wick::error, also when it has more than `most` bytes
   std::string get(const http_address& from, std::size_t most);
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// Addresses of the files of data sets on the Hugging Face Hub, of a revision that doesn't move.
+/// URLs of the files of data sets on the Hugging Face Hub, at a fixed revision.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace wick::inline v0_1::detail {
 /// "hf://datasets/OWNER/NAME@REVISION/PATH"
 struct hub_address {
   std::string data_set = {};  ///< "OWNER/NAME"
-  std::string revision = {};  ///< a commit, branch or tag, "refs/convert/parquet"; "main" where there is none
+  std::string revision = {};  ///< a commit, branch, or tag, "refs/convert/parquet"; default "main"
   std::string path = {};      ///< below the data set's root
 
   /// Whether the revision is a commit, which never changes.
@@ -34,27 +34,27 @@ struct hub_address {
 /// \throws wick::error
 hub_address parse_hub_address(std::string_view text);
 
-/// What the Hub says of a revision of a data set: /api/datasets/OWNER/NAME/revision/REVISION.
+/// The Hub's description of a revision of a data set: /api/datasets/OWNER/NAME/revision/REVISION.
 struct hub_revision {
   std::string commit = {};
-  object_page files = {};  ///< where they were asked for; without ETags
+  object_page files = {};  ///< if they were requested; without ETags
 };
 
 /// \throws wick::error, without a URL
 hub_revision parse_hub_revision(std::string_view json);
 
-/// Where the Hub is, and with which token: HF_ENDPOINT, and HF_TOKEN, else a file: HF_TOKEN_PATH,
-/// $HF_HOME/token, or ~/.cache/huggingface/token, where `hf auth login` writes it.
+/// The Hub's origin and token: HF_ENDPOINT, and HF_TOKEN, else a file: HF_TOKEN_PATH, $HF_HOME/token, or
+/// ~/.cache/huggingface/token, where `hf auth login` writes it.
 struct hub_settings {
   std::string origin = {};  ///< "https://huggingface.co"
-  std::string token = {};   ///< empty: none, for public data sets
+  std::string token = {};   ///< empty for none, as for public data sets
 };
 
 /// \throws wick::error that never shows the token
 hub_settings find_hub_settings(const std::string& endpoint, const settings_lookup& where = {});
 
-/// Asks the Hub once for each file, which redirects to its servers of content, and then those, until they
-/// refuse the signature that the redirect had.
+/// Asks the Hub once for each file, which redirects to its content servers, and then asks those until they
+/// refuse the redirect's signature.
 class hub_locator : public http_locator {
  public:
   explicit hub_locator(const remote_options& options);
@@ -82,10 +82,10 @@ class hub_locator : public http_locator {
 
   remote_options options_;
   std::mutex mutex_;
-  std::map<std::string, commit> commits_;  // of "OWNER/NAME@REVISION", for a minute; guarded
-  // The thread's:
+  std::map<std::string, commit> commits_;  // by "OWNER/NAME@REVISION", kept for a minute; guarded
+  // Used by the client's thread:
   hub_settings now_;
-  std::uint64_t keys_ = 0, last_ = 0;  // those of now_; the last number given away
+  std::uint64_t keys_ = 0, last_ = 0;  // those of now_; the last number assigned
   std::unordered_map<std::string, place> places_;
 };
 

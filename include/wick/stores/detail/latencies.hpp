@@ -1,5 +1,5 @@
 /// \file
-/// How long the last answers of a server took.
+/// The response times of a server.
 #pragma once
 
 #include <array>
@@ -9,17 +9,17 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Of the last 256. One thread adds and asks for a limit; any thread asks for the quantiles.
+/// The last 256 response times. One thread adds them and calls late(); any thread calls median() and p99().
 class latencies {
  public:
   void add(double seconds) noexcept;
-  /// A time that few answers take: 1.5 times p95. Infinite before there are 64.
+  /// 1.5 times the time that 95 % of the responses take at most. Infinite before there are 64.
   double late() const noexcept { return late_; }
   double median() const noexcept { return median_.load(std::memory_order_relaxed); }
   double p99() const noexcept { return p99_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr std::size_t kept = 256, least = 64, pause = 16;  // answers between two looks at all
+  static constexpr std::size_t kept = 256, least = 64, pause = 16;  // responses between two updates
 
   std::array<float, kept> last_{};
   std::size_t count_ = 0;

@@ -1,5 +1,5 @@
 /// \file
-/// The objects that a pattern stands for, from the pages of a server's list.
+/// The objects that match a pattern, from the pages of a server's list.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace wick::inline v0_1::detail {
 struct listed_object {
   std::string key = {};
   std::uint64_t size = 0;  ///< bytes
-  std::string etag = {};   ///< with its quotes or without; empty: the server gives none
+  std::string etag = {};   ///< quoted or not; empty if the server gives none
 };
 
 struct object_page {
   std::vector<listed_object> objects = {};
-  std::string next = {};  ///< names the page that follows; empty: this is the last one
+  std::string next = {};  ///< names the next page; empty on the last
 };
 
-/// Gathers what a pattern stands for, by the rules of glob_files() for paths, in its order:
+/// Gathers the objects that match a pattern, by the rules and in the order of glob_files() for paths:
 ///
 ///     object_list found(pattern, "s3://bucket/", key, false);
 ///     std::string next;
@@ -32,16 +32,16 @@ class object_list {
  public:
   /// \param pattern     for messages: "s3://bucket/train-*.tar"
   /// \param base        before each key: "s3://bucket/"
-  /// \param key         the pattern of keys: "train-*.tar"; one that ends with / stands for all that begins
-  ///                    with it
+  /// \param key         the pattern of keys: "train-*.tar"; one that ends with / matches all keys that begin
+  /// with it
   /// \param sizes_only  an object's version is its size
   /// \throws wick::error
   object_list(std::string pattern, std::string base, std::string key, bool sizes_only);
 
-  /// What the keys of all pages should begin with.
+  /// The prefix of the keys to list.
   const std::string& prefix() const noexcept { return prefix_; }
-  /// Adds the page that was asked for by `asked`. \returns page.next. \throws wick::error for a list without
-  /// an end
+  /// Adds the page that was requested with `asked`. \returns page.next. \throws wick::error for an endless
+  /// list
   std::string add(object_page page, const std::string& asked);
   /// \throws wick::error when there are none
   std::vector<remote_name> names() &&;

@@ -1,6 +1,6 @@
 /// \file
-/// What S3 answers in XML: pages of a list of objects, and errors. AWS: Amazon S3 API Reference,
-/// ListObjectsV2 and "Error responses".
+/// S3's XML responses: pages of a list of objects, and errors. AWS: Amazon S3 API Reference, ListObjectsV2
+/// and "Error responses".
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The query of a page of the objects whose keys begin with `prefix`; its path is that of the bucket.
-/// \param continuation_token  of the page before; empty: the first page
+/// The query for a page of the objects whose keys begin with `prefix`; its path is the bucket's.
+/// \param continuation_token  from the previous page; empty for the first page
 name_values s3_page_query(const std::string& prefix, const std::string& continuation_token = {});
 
 /// \param url  names the list in messages: "s3://bucket/prefix"
-/// \throws wick::error also for an answer that is an error
+/// \throws wick::error also for an error response
 object_page parse_s3_page(std::string_view xml, std::string_view url);
 
-/// An answer that says why a request failed. All are printable, and have at most 400 bytes.
+/// A response that says why a request failed. All members are printable, and have at most 400 bytes.
 struct s3_error {
-  std::string code = {};  ///< "NoSuchKey"; empty: the answer is no error in XML
+  std::string code = {};  ///< "NoSuchKey"; empty if the response isn't an error in XML
   std::string message = {};
-  std::string region = {};  ///< where the bucket is, when the request went to another region
+  std::string region = {};  ///< the bucket's, if the request went to another one
 
   /// "NoSuchKey: The specified key does not exist."
   std::string text() const;

@@ -1,5 +1,5 @@
 /// \file
-/// Signed addresses of the objects of S3 and of Google Cloud Storage, and their lists.
+/// Signed URLs of objects in S3 and Google Cloud Storage, and lists of them.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,10 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Whose objects an s3_locator finds.
+/// The service of an s3_locator.
 enum class s3_service : unsigned char { amazon, google };
 
-/// Addresses of objects of S3, or of Google's stores, which speak its language, by the keys that are valid
+/// Locates objects in S3, or in Google Cloud Storage, which has the same API, with the keys that are valid
 /// now.
 class s3_locator : public http_locator {
  public:
@@ -39,9 +39,9 @@ class s3_locator : public http_locator {
   std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
 
  private:
-  /// Null where the environment or files have the keys. Found out once. \throws wick::error
+  /// Null if the environment or files have the keys. Determined once. \throws wick::error
   aws_role_client* role() const;
-  /// \throws wick::error that says where keys may come from
+  /// \throws wick::error that says where keys can be set
   aws_role_keys keys_of(aws_role_client& role) const;
   /// May wait for keys of a role.
   aws_settings settings() const;
@@ -55,9 +55,9 @@ class s3_locator : public http_locator {
 
   remote_options options_;
   s3_service of_;
-  std::atomic<std::int64_t> clock_offset_{0};  // seconds that the server's clock is ahead
-  aws_settings now_;                           // once there is a signer
-  owned<aws_signer> signer_;                   // the thread's
+  std::atomic<std::int64_t> clock_offset_{0};  // how many seconds the server's clock is ahead
+  aws_settings now_;                           // valid once there is a signer
+  owned<aws_signer> signer_;                   // used by the client's thread
   std::uint64_t keys_ = 0;
   mutable std::mutex role_mutex_;
   mutable bool knows_role_ = false;

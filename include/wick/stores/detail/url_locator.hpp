@@ -1,5 +1,5 @@
 /// \file
-/// Finds the addresses of all kinds of URLs.
+/// Locates URLs of all schemes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// URLs of web servers as they are, and all others by the locator of their scheme.
+/// Leaves URLs of web servers as they are, and passes all others to the locator of their scheme.
 class url_locator : public http_locator {
  public:
   explicit url_locator(const remote_options& options)
@@ -38,7 +38,7 @@ class url_locator : public http_locator {
   std::vector<remote_name> names(http_client& client, const std::string& pattern) override;
 
  private:
-  /// Null for web servers, and for what is no URL.
+  /// Null for web servers, and for text that isn't a URL.
   http_locator* of(std::string_view url) noexcept;
 
   remote_options options_;

@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of stores/, which are compiled once, by a program that links curl.
+/// Includes the implementation of stores/, which is compiled once, by a program that links curl.
 #pragma once
 
 #include <wick/stores/impl/aws_credentials.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/aws_credentials.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/aws_credentials.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-/// Without a comment: at the beginning of a line, or after a blank.
+/// Removes a comment, which starts at the beginning of a line or after a blank.
 std::string_view without_comment(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if ((line[i] == '#' || line[i] == ';') && (i == 0 || blanks.find(line[i - 1]) != std::string_view::npos))
@@ -41,7 +41,7 @@ std::string_view without_comment(std::string_view line) {
   return line;
 }
 
-/// A profile as one file has it.
+/// A profile in one file.
 class aws_profile {
  public:
   /// \param of_config  sections are called [profile NAME], not [NAME]
@@ -50,14 +50,14 @@ class aws_profile {
     const std::string text = content(path);
     std::string_view left = text;
     bool inside = false, has_property = false;
-    std::size_t indent = 0;  // of the property before
+    std::size_t indent = 0;  // of the previous property
     for (std::size_t number = 1; !left.empty(); ++number) {
       const std::size_t end = std::min(left.find('\n'), left.size());
       const std::string_view line = without_comment(left.substr(0, end));
       left.remove_prefix(std::min(end + 1, left.size()));
       const std::string_view said = trimmed(line);
       if (said.empty()) continue;
-      const auto refuse = [&](const char* what) {  // not the line, which may be a key
+      const auto refuse = [&](const char* what) {  // doesn't quote the line, which may be a key
         return source_error(path, "s3", "line " + std::to_string(number) + ' ' + what);
       };
       if (line[0] == '[') {
@@ -68,7 +68,7 @@ class aws_profile {
         continue;
       }
       const std::size_t before = line.find_first_not_of(blanks);
-      if (has_property && before > indent) continue;  // belongs to the property before, such as s3 =
+      if (has_property && before > indent) continue;  // belongs to the previous property, such as s3 =
       const std::size_t equals = said.find('=');
       if (equals == std::string_view::npos) throw refuse("is neither [SECTION] nor NAME = VALUE; correct it");
       has_property = true;
@@ -79,19 +79,19 @@ class aws_profile {
   }
 
   bool found() const noexcept { return found_; }
-  /// Empty when it is not there.
+  /// Empty if it isn't set.
   std::string value(const std::string& property) const {
     const auto at = values_.find(property);
     return at == values_.end() ? std::string() : at->second;
   }
 
  private:
-  /// Empty for a file that is not there, or not readable.
+  /// Empty for a file that doesn't exist or isn't readable.
   static std::string content(const std::string& path) {
     constexpr std::size_t most = std::size_t{1} << 20;
-    if (path == "/dev/null") return {};  // the usual way to say that there is no file
+    if (path == "/dev/null") return {};  // the usual way to disable the file
     plain_file opened = open_plain(path.c_str());
-    // A home that this user may not enter is as good as none.
+    // A home that this user may not enter counts as none.
     if (opened.fault == ENOENT || opened.fault == ENOTDIR || opened.fault == EACCES) return {};
     std::string text(most + 1, '\0');
     try {
@@ -179,7 +179,7 @@ class aws_reader {
   static bool has_keys(const aws_profile& in) {
     return !in.value("aws_access_key_id").empty() || !in.value("aws_secret_access_key").empty();
   }
-  /// Whether the profile may have its keys elsewhere: it is there, and names no way that isn't supported.
+  /// Whether the profile may have its keys elsewhere: it exists, and names no unsupported way.
   bool profile_is_usable() const {
     if (!credentials_.found() && !config_.found() && profile_ != "default") return false;
     for (const char* const other : unsupported) {
@@ -213,7 +213,7 @@ class aws_reader {
     if (relative.empty() && full.empty()) return false;
     to.of = aws_role::kind::container;
     to.url = relative.empty() ? full : "http://169.254.170.2" + relative;
-    // A token goes nowhere but to this machine, or encrypted.
+    // A token is sent only encrypted or to this machine.
     const std::string_view host =
         std::string_view(to.url).substr(std::min(to.url.find("://"), to.url.size() - 1));
     const bool here = std::any_of(std::begin(agents), std::end(agents), [&](std::string_view agent) {
@@ -285,7 +285,7 @@ class aws_reader {
                 export_them + ", or ask without a signature: .anonymous = true");
   }
 
-  /// False: there are none.
+  /// False if there are none.
   static bool take(aws_settings& to, std::string access, std::string secret, std::string token,
                    const std::string& where) {
     if (access.empty() && secret.empty()) return false;

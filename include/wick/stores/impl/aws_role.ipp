@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/aws_role.hpp declares. Included in exactly one file of a program, which
-/// links curl.
+/// Implements stores/detail/aws_role.hpp. Included in exactly one file of a program, which links curl.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +29,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// The members of an object of JSON that are strings.
+/// The string members of a JSON object.
 std::map<std::string, std::string> strings_of(std::string_view text) try {
   std::map<std::string, std::string> out;
   json_reader json(text);
@@ -118,7 +117,7 @@ struct aws_role_client::state {
 
   static std::int64_t now() noexcept { return static_cast<std::int64_t>(std::time(nullptr)); }
   bool valid() const noexcept { return !keys.access_key.empty() && (keys.ends == 0 || now() < keys.ends); }
-  /// With the mutex. Whether get() can answer.
+  /// Returns whether get() can return. Needs the mutex.
   bool look() {
     const bool due = keys.access_key.empty() || must_renew || (keys.ends != 0 && now() >= renew_at);
     if (due && !fetching && (failure == nullptr || now() >= retry_at)) start();
@@ -152,11 +151,11 @@ struct aws_role_client::state {
     failure = why;
     if (why == nullptr) {
       keys = std::move(got);
-      // Some minutes before they end, or in the last quarter of a short life.
+      // Five minutes before they expire, or in the last quarter of a short life.
       renew_at = keys.ends - std::min<std::int64_t>(300, (keys.ends - now()) / 4 + 1);
     } else {
       retry_at = now() + 1;
-      renew_at = now() + 10;  // while the old ones are good
+      renew_at = now() + 10;  // while the old ones are valid
     }
     changed.notify_all();
   }
@@ -167,7 +166,7 @@ struct aws_role_client::state {
   std::thread thread;
   std::atomic<bool> stopping{false};
   bool fetching = false, must_renew = false;
-  aws_role_keys keys;  // no access key: there were none yet
+  aws_role_keys keys;  // no access key: none have been fetched
   std::int64_t renew_at = 0, retry_at = 0;
   std::string renewed;  // the access key that was refused last
   std::exception_ptr failure;
@@ -211,7 +210,7 @@ bool aws_role_client::is_last_resort() const noexcept {
 bool aws_role_client::refused(const std::string& access_key) {
   state& s = *state_;
   const std::lock_guard lock(s.mutex);
-  if (s.keys.access_key != access_key || s.must_renew) return true;  // there are, or come, others
+  if (s.keys.access_key != access_key || s.must_renew) return true;  // others exist or are on their way
   if (s.renewed == access_key) return false;
   s.renewed = access_key;
   s.must_renew = true;

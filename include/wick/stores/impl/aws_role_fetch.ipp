@@ -1,5 +1,5 @@
 /// \file
-/// How the keys of a role are fetched. Only for aws_role.hpp beside it.
+/// Fetches the keys of a role. Used only by aws_role.ipp.
 #pragma once
 
 #include <array>
@@ -85,7 +85,7 @@ class role_fetch {
   }
 
   answer send(const request& r) const {
-    // Outside of such a machine no user should wait long for the metadata service that isn't there.
+    // Outside of such a machine, no user should wait long for a metadata service that doesn't exist.
     const bool on_instance =
         role_.of == aws_role::kind::instance || role_.of == aws_role::kind::google_instance;
     const int most_tries = on_instance ? 2 : 3;
@@ -211,7 +211,7 @@ class role_fetch {
     return parse_google_token(good(r, send(r)), static_cast<std::int64_t>(std::time(nullptr)));
   }
 
-  /// What the command prints. It gets no input, and may write messages to the terminal.
+  /// The command's output. It gets no input, and may write messages to the terminal.
   std::string output_of_process() const {
     std::array<int, 2> pipe{};
     if (::pipe(pipe.data()) != 0) throw_io("make a pipe for", errno);

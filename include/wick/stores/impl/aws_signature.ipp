@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what stores/detail/aws_signature.hpp declares. Included in exactly one file of a program,
-/// which links OpenSSL's libcrypto.
+/// Implements stores/detail/aws_signature.hpp. Included in exactly one file of a program, which links
+/// OpenSSL's libcrypto.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::string iso8601(std::time_t time) {
   return text;
 }
 
-/// Without blanks around it, and one blank where there are several.
+/// Trims blanks, and merges adjacent ones.
 std::string one_blank_each(std::string_view value) {
   std::string out;
   for (const char c : value) {

@@ -1,6 +1,6 @@
 /// \file
-/// The bodies of what stores/detail/azure_locator.hpp declares. Included in exactly one file of a program,
-/// which links pugixml.
+/// Implements stores/detail/azure_locator.hpp. Included in exactly one file of a program, which links
+/// pugixml.
 #pragma once
 
 #include <charconv>
@@ -91,7 +91,7 @@ azure_settings find_azure_settings(const std::string& endpoint, const settings_l
 std::string url_of(const azure_address& address, const azure_settings& settings, const name_values& query) {
   std::string out = settings.origin;
   const std::string container = '/' + address.container;
-  if (!out.ends_with(container)) out += container;  // a container's SAS URL names it already
+  if (!out.ends_with(container)) out += container;  // a container's SAS URL includes it already
   if (!address.blob.empty()) out += '/' + percent_encoded(address.blob, slashes::kept);
   if (!query.empty()) out += '?' + encoded_query(query);
   if (!settings.signature.empty()) out += (query.empty() ? '?' : '&') + settings.signature;
@@ -103,7 +103,7 @@ object_page parse_azure_page(std::string_view xml, std::string_view url) {
   const auto problem = [&](const std::string& what) {
     return source_error(url, "az", "the server's list of blobs " + what);
   };
-  // With a mark of UTF-8 before it.
+  // The response may start with a byte order mark.
   const pugi::xml_parse_result parsed = document.load_buffer(
       xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata_single, pugi::encoding_utf8);
   if (!parsed)
@@ -143,7 +143,7 @@ azure_settings azure_locator::settings() const {
 http_address azure_locator::address_of(const azure_address& blob, const name_values& query,
                                        const azure_settings& with) const {
   http_address out{url_of(blob, with, query), options_.headers};
-  // Of which tokens are a part, and whose lists name directories.
+  // A version that supports tokens and lists directories.
   if (!has_header(out.headers, "x-ms-version")) out.headers.emplace_back("x-ms-version: 2021-12-02");
   out.advice =
       "check AZURE_STORAGE_SAS_TOKEN: whether it has ended, and whether it allows to read, and to list";
@@ -185,7 +185,7 @@ std::vector<remote_name> azure_locator::names(http_client& client, const std::st
 }
 
 std::vector<remote_name> azure_locator::list(http_client& client, const std::string& pattern) const {
-  constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of a page of 5,000 blobs
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;  // for a page of 5,000 blobs
   const azure_address wanted = parse_azure_address(pattern);
   object_list found(pattern, "az://" + wanted.container + '/', wanted.blob, options_.compare_sizes_only);
   std::string next;

@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/google_credentials.hpp declares. Included in exactly one file of a
-/// program.
+/// Implements stores/detail/google_credentials.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// What the environment has to say of Google's stores.
+/// The environment's settings for Google Cloud Storage.
 struct google_environment {
   explicit google_environment(const settings_lookup& where)
       : key(value(where, "GCS_KEY")),

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/http_answer.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/http_answer.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <charconv>
@@ -21,7 +21,7 @@ std::string_view without_blanks(std::string_view text) noexcept {
 
 namespace {
 
-/// All of `text`, and less than 2^63.
+/// Parses all of `text`, a number less than 2^63.
 bool parse_number(std::string_view text, std::uint64_t& to) noexcept {
   std::uint64_t n = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -68,7 +68,7 @@ std::uint64_t version_of_size(std::uint64_t size) noexcept {
 bool http_answer::add(std::string_view line) {
   bytes += line.size();
   if (bytes > most_bytes) return false;
-  if (line.starts_with("HTTP/")) {  // also of an answer that follows another: a redirect, 100 Continue
+  if (line.starts_with("HTTP/")) {  // also after an earlier response: a redirect, 100 Continue
     const std::size_t read = bytes;
     *this = {};
     bytes = read;
@@ -90,7 +90,7 @@ bool http_answer::add(std::string_view line) {
     version = version_of(value);
     version_text = (name == "etag" ? "ETag " : "Last-Modified ") + std::string(value.substr(0, 100));
   } else if (name == "content-encoding") {
-    // Other values, such as S3's "aws-chunked" and a wrong "utf-8", change no byte.
+    // Other values, such as S3's "aws-chunked" and a wrong "utf-8", don't change the content.
     for (const std::string_view known : {"x-gzip", "gzip", "deflate", "br", "zstd", "compress"}) {
       if (encoding.empty() && lower_case(value).find(known) != std::string::npos) encoding = known;
     }
@@ -111,7 +111,7 @@ std::string http_answer::fault(std::uint64_t from, std::uint64_t to, std::uint64
   const auto range = [](std::uint64_t a, std::uint64_t b) {
     return "bytes " + std::to_string(a) + " to " + std::to_string(b - 1);
   };
-  // Some servers send a part with 200.
+  // Some servers send a range with 200.
   if (status != 200 && status != 206) return "the server answers " + status_text(status);
   if (!encoding.empty()) {
     return "the server sends it compressed (Content-Encoding: " + encoding +
@@ -122,7 +122,7 @@ std::string http_answer::fault(std::uint64_t from, std::uint64_t to, std::uint64
     return "the server sends " + range(first, end) + " for " + range(from, to);
   }
   if (status == 206) return "the server sends a part and doesn't say which (206 without Content-Range)";
-  if (begin <= most_dropped) return {};  // all of it, from the first byte
+  if (begin <= most_dropped) return {};  // the whole object, from the first byte
   return "the server sends all for " + range(from, to) + "; use one that knows ranges";
 }
 

@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/http_client.hpp declares. Included in exactly one file of a program,
-/// which links curl.
+/// Implements stores/detail/http_client.hpp. Included in exactly one file of a program, which links curl.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +34,7 @@ bool has_header(const std::vector<std::string>& headers, std::string_view name) 
 struct http_client::state : http_transfers {
   using http_transfers::http_transfers;
 
-  /// What sets the pace: the server's refusals, the loader, how many requests there are or may be, or the way
-  /// there.
+  /// What limits the throughput: the server's refusals, the loader, the number of requests, or the network.
   std::string verdict() const {
     const auto share = [](std::uint64_t part, std::uint64_t of) {
       return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(of, 1));
@@ -73,7 +71,7 @@ http_client::http_client(const remote_options& options, std::unique_ptr<http_loc
     : state_(make_owned<state>(options, std::move(locator))) {}
 
 http_client::~http_client() {
-  if (born_.elsewhere()) {  // without the thread
+  if (born_.elsewhere()) {  // in a forked child, which doesn't have the thread
     static_cast<void>(state_.release());
     return;
   }
@@ -130,7 +128,7 @@ std::vector<remote_name> http_client::names(const std::string& pattern) {
 }
 
 std::string http_client::get(const http_address& from, std::size_t most) {
-  const auto out = std::make_unique_for_overwrite<char[]>(most);  // of which a page takes a part
+  const auto out = std::make_unique_for_overwrite<char[]>(most);  // more than most pages need
   remote_object object{this};
   remote_read read;
   read.url = from.url.c_str();

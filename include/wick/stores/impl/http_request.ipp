@@ -1,6 +1,5 @@
 /// \file
-/// One read over HTTP: what an attempt sends, and what becomes of the answer's bytes. Only for
-/// http_client.hpp beside it.
+/// One read over HTTP: sends each attempt, and handles the response's bytes. Used only by http_client.ipp.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +22,14 @@ namespace wick::inline v0_1::detail {
 
 using http_clock = std::chrono::steady_clock;
 
-/// What the versions of some objects are hashes of, for messages. Of the client's thread.
+/// The version texts of some objects, for messages. Used by the client's thread.
 class http_versions {
  public:
   void note(const remote_object& of, const std::string& text) {
     if (texts_.size() == most) texts_.clear();
     texts_.insert_or_assign(&of, text);
   }
-  /// Empty when it isn't known any more.
+  /// Empty if it has been dropped.
   std::string of(const remote_object& object) const {
     const auto at = texts_.find(&object);
     return at == texts_.end() ? std::string() : at->second;
@@ -43,9 +42,9 @@ class http_versions {
 
 /// A read, from begin() until it is done.
 struct http_request {
-  /// \param all  not null: all of the answer at this address is wanted, and no range
+  /// \param all  if not null, the whole response at this address is wanted, not a range
   http_request(remote_read& of, const http_address* all) noexcept : read(&of), whole(all), at(of.first()) {}
-  /// A second request for what is missing of `of`, into memory of its own.
+  /// A second request for the missing bytes of `of`, into its own memory.
   explicit http_request(http_request& of)
       : read(&copy), whole(nullptr), at(of.at), twin(&of), own(static_cast<std::size_t>(of.end() - of.at)) {
     copy.url = of.read->url;
@@ -68,20 +67,20 @@ struct http_request {
     return url.substr(0, url.find('/', host == std::string_view::npos ? 0 : host + 3));
   }
   bool second() const noexcept { return read == &copy; }
-  /// Whether the answer had all that is wanted.
+  /// Whether the response had everything that is wanted.
   bool has_all(CURLcode code) const noexcept {
     return good && (complete() || (whole != nullptr && code == CURLE_OK) ||
                     (read->may_end_early && place == read->object->size.load(std::memory_order_acquire)));
   }
   /// Makes `easy` ready for the next attempt. \throws std::bad_alloc
   void prepare(const http_address& to, const remote_options& options);
-  /// Takes bytes of the object that begin at `place`; those that no piece wants are dropped.
+  /// Takes bytes of the object that start at `place`; drops those that no piece wants.
   void take(const char* data, std::size_t size) noexcept;
-  /// Once the answer's head is there: whether its bytes are wanted.
+  /// Called once the response's headers are complete. Returns whether its bytes are wanted.
   bool check_head();
-  /// What is wrong with the answer, and what to do.
+  /// The response's fault, and what to do.
   std::string verdict() const;
-  /// Whether S3 refuses it for its time, since this machine's clock differs from the server's.
+  /// Whether S3 refuses the request's time, since this machine's clock differs from the server's.
   bool clock_differs() const {
     return answer.status == 403 && !answer.date.empty() &&
            parse_s3_error(refusal).code == "RequestTimeTooSkewed";
@@ -91,14 +90,14 @@ struct http_request {
 
   remote_read* read;
   const http_address* whole;
-  std::uint64_t at;                       // the first byte that is missing
-  std::size_t piece = 0;                  // where it belongs
-  std::uint32_t attempts = 0;             // that failed in a row
-  http_clock::time_point begun{}, due{};  // the first of them; no new one before
+  std::uint64_t at;                       // the first missing byte
+  std::size_t piece = 0;                  // the piece that it belongs to
+  std::uint32_t attempts = 0;             // failed in a row
+  http_clock::time_point begun{}, due{};  // the first attempt's start; the earliest time of the next
   bool called_off = false;                // guarded by the client's mutex
 
   http_request* twin = nullptr;  // the second request for the same, or the first
-  remote_read copy;              // of a second one, and its bytes
+  remote_read copy;              // a second request's own read, and its bytes
   std::vector<std::byte> own;
 
   // The attempt under way:
@@ -106,13 +105,13 @@ struct http_request {
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   http_answer answer;
-  std::uint64_t keys = 0;  // that it is signed with
+  std::uint64_t keys = 0;  // the number of the keys that sign it
   const char* advice = "";
-  std::uint64_t from = 0, place = 0;  // the first byte asked for; the object's byte that comes next
+  std::uint64_t from = 0, place = 0;  // the first byte requested; the next byte to arrive
   bool checked = false, good = false;
-  std::string fault, refusal;  // what is wrong with the answer; the first bytes of what it says about that
+  std::string fault, refusal;  // the response's fault; the first bytes of an error response
   std::array<char, CURL_ERROR_SIZE> message{};
-  std::string why;  // the last attempt failed
+  std::string why;  // why the last attempt failed
   bool sizes_only = false;
   http_versions* versions = nullptr;
 };
@@ -174,7 +173,7 @@ inline bool http_request::check_head() {
             "give different ETags or dates, set remote_options::compare_sizes_only";
     return false;
   }
-  if (answer.version != 0 && before == 0) versions->note(object, answer.version_text);  // the first answer
+  if (answer.version != 0 && before == 0) versions->note(object, answer.version_text);  // the first response
   const bool part = answer.end != http_answer::unknown;  // maybe without a length: "bytes 0-99/*"
   if (size == http_answer::unknown && read->may_end_early &&
       !(part && object.size.load(std::memory_order_acquire) != remote_object::unknown)) {
@@ -205,7 +204,7 @@ std::size_t on_body(char* data, std::size_t one, std::size_t size, void* to) noe
   size *= one;
   try {
     if (!r.checked) r.check_head();
-    if (!r.good) {  // what a server says of an error; its whole, where that is short, to keep the connection
+    if (!r.good) {  // an error response: a short one is read to its end, to keep the connection
       r.place += size;
       r.refusal.append(data, std::min(size, most_refusal - std::min(most_refusal, r.refusal.size())));
       return r.place - r.from > (std::uint64_t{64} << 10) ? 0 : size;
@@ -215,10 +214,10 @@ std::size_t on_body(char* data, std::size_t one, std::size_t size, void* to) noe
   }
   const bool over = r.complete();
   r.take(data, size);
-  return over ? 0 : size;  // a server that doesn't know ranges sends on
+  return over ? 0 : size;  // a server that ignores ranges sends more
 }
 
-/// Whether the next attempt may go well.
+/// Whether the next attempt may succeed.
 bool may_pass(CURLcode code) noexcept {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -245,7 +244,7 @@ inline std::string http_request::verdict() const {
   const s3_error s3 = parse_s3_error(refusal);
   if (!s3.code.empty())
     text += " (" + s3.text() + ")";
-  else if (!refusal.empty() && answer.status / 100 > 3)  // that of a redirect shows where to, with its query
+  else if (!refusal.empty() && answer.status / 100 > 3)  // a redirect's body shows its target with the query
     text += " (" + printable(std::string_view(refusal).substr(0, 200)) + ")";
   const bool of_region = answer.status / 100 == 3 || answer.status == 400;
   const std::string& region = s3.region.empty() && of_region ? answer.region : s3.region;
@@ -254,7 +253,7 @@ inline std::string http_request::verdict() const {
            ": set remote_options::region, or AWS_REGION";
   }
   if (!answer.location.empty() && answer.status / 100 == 3) {
-    const std::string_view to = answer.location;  // may be without a host
+    const std::string_view to = answer.location;  // may be relative
     text +=
         "; it redirects to " +
         printable(is_url(to) ? shown_url(to) : std::string(to.substr(0, to.find_first_of("?#")))) +
@@ -297,7 +296,7 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
     if (longer == nullptr) throw std::bad_alloc();
     headers = longer;
   };
-  add("Accept-Encoding: identity");  // a range of compressed bytes is none of the object
+  add("Accept-Encoding: identity");  // a range of compressed bytes isn't a range of the object
   for (const std::string& line : to.headers) add(line.c_str());
   const auto set = [this](CURLoption option, auto value) {
     if (curl_easy_setopt(easy, option, value) == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
@@ -321,9 +320,9 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   set(CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
   set(CURLOPT_USERAGENT, "wick");
 #if LIBCURL_VERSION_NUM >= 0x075700
-  set(CURLOPT_QUICK_EXIT, 1L);  // to stop waits for no name server
+  set(CURLOPT_QUICK_EXIT, 1L);  // so that stopping doesn't wait for a name server
 #endif
-  // Headers may hold a secret, which is for the first host alone. So curl treats this one, and no other.
+  // Headers may hold a secret for the first host only. curl ensures that for this header, but for no other.
   const bool follows =
       to.headers.empty() || (to.headers.size() == 1 && has_header(to.headers, "authorization"));
   set(CURLOPT_FOLLOWLOCATION, follows ? 1L : 0L);
@@ -338,7 +337,7 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
 #endif
   const std::string& ca_file = options.ca_file.empty() ? to.ca_file : options.ca_file;
   if (!ca_file.empty()) set(CURLOPT_CAINFO, ca_file.c_str());
-  set(CURLOPT_PATH_AS_IS, 1L);  // dots are part of a key of S3
+  set(CURLOPT_PATH_AS_IS, 1L);  // dots are part of an S3 key
 }
 
 }  // namespace wick::detail

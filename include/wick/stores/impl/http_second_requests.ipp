@@ -1,6 +1,5 @@
 /// \file
-/// Second requests for answers that are late, of http_transfers, and how long it may wait. Only for
-/// http_client.hpp beside it.
+/// Second requests for late responses, and how long http_transfers may wait. Used only by http_client.ipp.
 #pragma once
 
 #include <cmath>
@@ -10,13 +9,13 @@
 namespace wick::inline v0_1::detail {
 
 inline bool http_transfers::may_hedge() const noexcept {
-  constexpr std::uint64_t of = 33;  // one request in so many
+  constexpr std::uint64_t of = 33;  // at most one request in 33
   return options.hedge && !in_trouble() && std::isfinite(answers.late()) &&
          of * (twice.load(std::memory_order_relaxed) + 1) <= requests.load(std::memory_order_relaxed);
 }
 
 inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) const noexcept {
-  // While requests are under way, at most a second, so that a stop of the process shows.
+  // While requests are under way, waits at most a second, to notice when the process was stopped.
   const bool idling = active.empty() && waiting.empty();
   http_clock::time_point until = now + std::chrono::seconds(idling ? 60 : 1);
   if (in_trouble()) {
@@ -35,7 +34,7 @@ inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) cons
 }
 
 inline void http_transfers::hedge(http_clock::time_point now) {
-  constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;  // beside the loader's bound on memory
+  constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;  // in addition to the loader's memory bound
   const http_clock::duration late = in_seconds(answers.late());
   http_request* longest = nullptr;
   std::size_t overdue = 0;
@@ -46,7 +45,7 @@ inline void http_transfers::hedge(http_clock::time_point now) {
                        r->end() - r->read->first() <= most_bytes;
     if (could && (longest == nullptr || r->sent < longest->sent)) longest = r;
   }
-  // Where many are late it is the store that is slow, and more requests make it slower.
+  // If many are late, the store itself is slow, and more requests would make it slower.
   if (longest == nullptr || overdue > std::max<std::size_t>(2, active.size() / 8)) return;
   try {
     active.reserve(active.size() + 1);
@@ -54,7 +53,7 @@ inline void http_transfers::hedge(http_clock::time_point now) {
     active.push_back(second);
     start(*second);
     twice.fetch_add(1, std::memory_order_relaxed);
-  } catch (...) {  // the first is still under way
+  } catch (...) {  // the first one is still under way
     drop_second(*longest);
   }
 }

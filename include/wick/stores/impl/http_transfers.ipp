@@ -1,6 +1,5 @@
 /// \file
-/// The thread of an http_client: which requests are under way, and what becomes of those that fail. Only for
-/// http_client.hpp beside it.
+/// The thread of an http_client: sends requests, and repeats those that fail. Used only by http_client.ipp.
 #pragma once
 
 #include <ctime>
@@ -29,7 +28,7 @@ std::chrono::nanoseconds in_seconds(double s) {
 
 }  // namespace
 
-/// Requests of a client, and its thread, which alone calls these functions.
+/// The requests of a client, and its thread, which alone calls these functions.
 struct http_transfers {
   http_transfers(const remote_options& o, std::unique_ptr<http_locator> l)
       : options(o),
@@ -51,22 +50,22 @@ struct http_transfers {
   void start_some(http_clock::time_point now);
   void start(http_request& r);
   void ended(http_request& r, CURLcode code);
-  /// Sends requests that take long a second time.
+  /// Sends late requests a second time.
   void hedge(http_clock::time_point now);
   bool may_hedge() const noexcept;
   void second_ended(http_request& second, CURLcode code);
   void drop_second(http_request& r) noexcept;
   void succeeded(http_request& r) noexcept;
-  /// False: it is sent again. \throws wick::error
+  /// False if it is sent again. \throws wick::error
   bool done(http_request& r, CURLcode code);
   void again(http_request& r, const std::string& why);
-  /// Those that were tried, and whose time is over: while servers are in trouble there is one try at a time.
+  /// Gives up requests that were tried and are out of time: in trouble, only one attempt is made at a time.
   void give_up_waiting(http_clock::time_point now);
   void release(http_request& r) noexcept;
   void finish(http_request& r, std::exception_ptr failed) noexcept;
   void drop_called_off();
   int milliseconds_to_wait(http_clock::time_point now) const noexcept;
-  /// The time, without what the process was stopped for.
+  /// The time, excluding pauses of the process.
   http_clock::time_point running_time() const noexcept { return http_clock::now() - stopped; }
   bool in_trouble() const noexcept { return failures >= std::max<std::size_t>(8, at_a_time.limit()); }
 
@@ -80,27 +79,27 @@ struct http_transfers {
   bool stopping = false, any_called_off = false;
   std::thread thread;
 
-  // The thread's:
-  http_clock::duration stopped{};  // how long the process stood still (SIGSTOP, a debugger, a frozen cgroup)
+  // Used by the client's thread:
+  http_clock::duration stopped{};  // how long the process was stopped (SIGSTOP, a debugger, a frozen cgroup)
   std::deque<http_request*> waiting;
   std::vector<http_request*> active;
   std::vector<CURL*> idle;
   concurrency at_a_time;
   std::size_t failures = 0;        // in a row
-  http_clock::time_point probe{};  // when the next attempt is made in trouble
+  http_clock::time_point probe{};  // in trouble, the time of the next attempt
   std::minstd_rand random;
   http_versions versions;
   latencies answers, first_bytes;
-  std::atomic<http_clock::rep> busy{0}, pauses{0};  // time with requests under way; short times without
+  std::atomic<http_clock::rep> busy{0}, pauses{0};  // time with requests under way; short pauses between
   std::atomic<std::size_t> limit{at_a_time.limit()};
   std::atomic<std::uint64_t> requests{0}, retries{0}, twice{0}, connections{0}, bytes{0};
-  std::atomic<std::uint64_t> crowded{0}, alone{0};  // of those that succeed: whether others wait to be sent
+  std::atomic<std::uint64_t> crowded{0}, alone{0};  // successful requests: with others waiting, and without
 };
 
 inline void http_transfers::run() {
   name_this_thread("wick-net", 0);
   cpus.apply();
-  block_signal(SIGPIPE);         // a peer that closes a connection raises none
+  block_signal(SIGPIPE);         // a peer that closes a connection must not raise it
   http_clock::duration asked{};  // how long this thread meant to sleep
   for (http_clock::time_point last = running_time();;) {
     bool look_for_called_off = false;
@@ -258,7 +257,7 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   std::uint64_t size = read.object->size.load(std::memory_order_acquire);
   if (answered && r.answer.status == 416 && read.may_end_early) {  // it ends before the first byte
     std::uint64_t unknown = remote_object::unknown;
-    if (r.answer.size == http_answer::unknown && r.from == 0)  // the first byte is missing in an empty one
+    if (r.answer.size == http_answer::unknown && r.from == 0)  // an empty object has no first byte
       read.object->size.compare_exchange_strong(unknown, 0, std::memory_order_acq_rel);
     size = read.object->size.load(std::memory_order_acquire);
     if (size <= r.from) return true;
@@ -269,7 +268,7 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
   }
   if (r.good && r.place == size && code == CURLE_OK) throw error(r.too_short(size));
   constexpr std::uint64_t progress = std::uint64_t{64} << 10;
-  if (r.whole == nullptr && r.at > r.from && r.at - r.from >= progress) {  // a list starts from its beginning
+  if (r.whole == nullptr && r.at > r.from && r.at - r.from >= progress) {  // a list starts over
     r.attempts = 0;
     r.begun = running_time();
   }
@@ -287,7 +286,7 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
     }
   } else {
     why = r.message[0] != '\0' ? r.message.data() : curl_easy_strerror(code);
-    if (why.find("Unsupported proxy") != std::string::npos)  // with all of it, and its password
+    if (why.find("Unsupported proxy") != std::string::npos)  // its text includes the proxy's password
       why = std::string(curl_easy_strerror(code)) + "; check http_proxy, https_proxy and all_proxy";
     if (code == CURLE_OK) why = "the answer ends early";
     if (code != CURLE_OK && !may_pass(code)) throw error("can't be read from the server: " + printable(why));
@@ -324,7 +323,7 @@ inline void http_transfers::again(http_request& r, const std::string& why) {
   ++failures;
   if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
   r.why = why;
-  if (in_trouble()) {  // this server's may be gone, and another's not
+  if (in_trouble()) {  // this server may be gone while another works
     std::stable_partition(waiting.begin(), waiting.end(),
                           [of = r.server()](const http_request* w) { return w->server() != of; });
     waiting.push_back(&r);
@@ -345,7 +344,7 @@ inline void http_transfers::give_up_waiting(http_clock::time_point now) {
     std::exception_ptr failed;
     try {
       throw passing_error(r.gave_up(r.why, options));
-    } catch (...) {  // or without memory for the text
+    } catch (...) {  // the one above, or no memory for the text
       failed = std::current_exception();
     }
     finish(r, std::move(failed));

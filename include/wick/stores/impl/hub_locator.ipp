@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/hub_locator.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/hub_locator.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view hub_scheme = "hf://datasets/";
 
-/// What is before the first `end`, which is taken off with it.
+/// Removes and returns the text before the first character of `end`.
 std::string_view take_until(std::string_view& text, std::string_view end) {
   const std::string_view out = text.substr(0, text.find_first_of(end));
   text.remove_prefix(out.size());
@@ -62,7 +62,7 @@ hub_address parse_hub_address(std::string_view text) {
   if (rest.starts_with('@')) {
     rest.remove_prefix(1);
     std::string_view after = rest;
-    // refs/convert/parquet, refs/pr/7: the only ones with slashes, unless these are encoded.
+    // Only refs/convert/parquet, refs/pr/7, and the like have slashes, unless these are encoded.
     for (int part = 0; part < (rest.starts_with("refs/") ? 3 : 1); ++part) {
       if (part != 0 && !after.empty()) after.remove_prefix(1);
       take_until(after, "/");
@@ -128,7 +128,7 @@ hub_settings find_hub_settings(const std::string& endpoint, const settings_looku
       std::string text(4096, '\0');
       text.resize(read_up_to(file.get(), reinterpret_cast<std::byte*>(text.data()), text.size(), 0));
       out.token = without_blanks(text);
-    } catch (const error&) {  // there is none: a public data set needs none
+    } catch (const error&) {  // there is none, and a public data set needs none
     }
   }
   if (!std::all_of(out.token.begin(), out.token.end(), [](char c) { return c > ' ' && c < '\x7F'; }))
@@ -153,7 +153,7 @@ std::vector<std::string> hub_locator::headers(const hub_settings& with) const {
 
 http_address hub_locator::locate(const char* url) {
   http_address out;
-  out.same_size_is_same = true;  // a commit doesn't change, whichever of its servers answers
+  out.same_size_is_same = true;  // a commit doesn't change, whichever server responds
   out.advice = "a private or gated data set needs a token in HF_TOKEN, which may read it";
   if (const auto at = places_.find(url); at != places_.end()) {
     out.url = at->second.url;
@@ -181,7 +181,7 @@ void hub_locator::redirected(const char* url, const char* to) {
 
 bool hub_locator::has_other_settings(const char* url, std::uint64_t keys) {
   if (const auto at = places_.find(url); at != places_.end() && at->second.keys == keys) {
-    places_.erase(at);  // its signature has ended
+    places_.erase(at);  // its signature has expired
     return true;
   }
   if (keys != keys_) return true;
@@ -193,7 +193,7 @@ bool hub_locator::has_other_settings(const char* url, std::uint64_t keys) {
 }
 
 hub_revision hub_locator::ask(http_client& client, const hub_address& of, const char* query) const {
-  constexpr std::size_t most_bytes = std::size_t{512} << 20;  // of about two million files
+  constexpr std::size_t most_bytes = std::size_t{512} << 20;  // for about two million files
   try {
     const hub_settings with = settings();
     http_address at{with.origin + "/api/datasets/" + of.data_set + "/revision/" +
@@ -207,7 +207,7 @@ hub_revision hub_locator::ask(http_client& client, const hub_address& of, const 
 }
 
 hub_address hub_locator::pin(http_client& client, hub_address of) {
-  constexpr std::time_t good_for = 60;  // seconds, so that many names are of one commit, by one request
+  constexpr std::time_t good_for = 60;  // seconds, so that one request resolves many names to the same commit
   if (of.pinned()) return of;
   const std::string key = of.data_set + '@' + of.revision;
   const std::time_t now = std::time(nullptr);
@@ -225,7 +225,7 @@ std::string hub_locator::pinned(http_client& client, const std::string& pattern)
 
 std::vector<remote_name> hub_locator::names(http_client& client, const std::string& pattern) {
   std::vector<remote_name> out;
-  std::string listed;  // of this commit
+  std::string listed;  // the commit that `files` lists
   object_page files;
   for (const std::string& each : expand_braces(pattern)) {
     const hub_address of = pin(client, parse_hub_address(each));

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/latencies.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/latencies.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

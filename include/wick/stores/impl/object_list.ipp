@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/object_list.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/object_list.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// How a pattern stands for an object: a name that has brackets itself wins over a set of characters.
+/// How a pattern matches an object: a name that contains brackets itself wins over a set of characters.
 enum class match : unsigned char { none, by_pattern, by_name };
 
 /// By the rules of glob_files() for paths.
@@ -28,14 +28,14 @@ match matches(std::string_view pattern, std::string_view key) {
   const bool last = slash == std::string_view::npos;
   const std::string part(pattern.substr(0, slash)), name(key.substr(0, end));
   if (part == "**" && !last) {
-    for (;;) {  // below any folder
+    for (;;) {  // in any folder below
       if (const match below = matches(pattern.substr(3), key); below != match::none) return below;
       const std::size_t next = key.find('/');
       if (next == std::string_view::npos || key.starts_with('.')) return match::none;
       key.remove_prefix(next + 1);
     }
   }
-  if (part.find("**") != std::string::npos) {  // the last name: in any folder
+  if (part.find("**") != std::string::npos) {  // the last part: in any folder
     const bool hidden = key.starts_with('.') || key.find("/.") != std::string_view::npos;
     return !hidden && ::fnmatch(part.c_str(), std::string(key).c_str(), 0) == 0 ? match::by_pattern
                                                                                 : match::none;
@@ -69,12 +69,12 @@ object_list::object_list(std::string pattern, std::string base, std::string key,
 
 std::string object_list::add(object_page page, const std::string& asked) {
   constexpr std::uint64_t most_listed = std::uint64_t{4} << 30;  // bytes of keys
-  constexpr unsigned most_empty = 1000;  // pages in a row; a store may have deleted what stood there
+  constexpr unsigned most_empty = 1000;  // pages in a row; a store may list only deleted objects
   empty_ = page.objects.empty() ? empty_ + 1 : 0;
-  listed_ += 1024;  // so that pages end, too, whatever is on them
+  listed_ += 1024;  // so that the list ends, whatever its pages hold
   for (listed_object& o : page.objects) {
     listed_ += o.key.size();
-    if (o.key.ends_with('/')) continue;  // what consoles make for folders
+    if (o.key.ends_with('/')) continue;  // a folder's placeholder, made by consoles
     const match how = all_ ? match::by_pattern : matches(key_, o.key);
     if (how == match::none) continue;
     (how == match::by_name ? by_name_ : by_pattern_)

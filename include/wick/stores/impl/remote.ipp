@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what stores/remote.hpp declares. Included in exactly one file of a program, which links
-/// curl.
+/// Implements stores/remote.hpp. Included in exactly one file of a program, which links curl.
 #pragma once
 
 #include <atomic>
@@ -22,14 +21,14 @@ std::shared_ptr<detail::object_store> detail::open_store(const remote_options& o
 
 namespace {
 
-/// One for all that has no options, so that sources share its connections.
+/// Shared by all lists without options, so that sources share its connections.
 std::shared_ptr<detail::object_store> default_store() {
   static std::mutex mutex;
   static std::weak_ptr<detail::object_store> kept;
   static detail::process_mark made_in;
   const std::lock_guard lock(mutex);
   std::shared_ptr<detail::object_store> now = kept.lock();
-  if (now == nullptr || made_in.elsewhere()) {  // that of the parent has no thread in a forked child
+  if (now == nullptr || made_in.elsewhere()) {  // in a forked child, the parent's store has no thread
     kept = now = detail::open_store(remote_options{});
     made_in = {};
   }

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/s3_address.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/s3_address.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// Whether a bucket's name can be the first label of a host's name that a certificate for *.HOST covers.
+/// Whether a bucket's name can be the first label of a host name that a certificate for *.HOST covers.
 bool is_host_label(std::string_view bucket) {
   return !bucket.empty() && bucket.size() <= 63 && has_only(bucket, "-") && bucket.back() != '-';
 }
@@ -33,7 +33,7 @@ s3_address parse_s3_address(std::string_view text) {
   const std::string_view name = text.substr(out.scheme.size() + 3);
   out.bucket = name.substr(0, name.find('/'));
   if (out.bucket.size() < name.size()) out.key = name.substr(out.bucket.size() + 1);
-  // Buckets older than the present rule have upper case, underscores, and up to 255 characters.
+  // Buckets older than the present rule may have upper case, underscores, and up to 255 characters.
   if (out.bucket.empty()) throw refuse("has no bucket");
   if (out.bucket.size() < 3 || out.bucket.size() > 255)
     throw refuse("the name of its bucket has " + std::to_string(out.bucket.size()) +

@@ -1,6 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/s3_listing.hpp declares. Included in exactly one file of a program, which
-/// links pugixml.
+/// Implements stores/detail/s3_listing.hpp. Included in exactly one file of a program, which links pugixml.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +26,7 @@ pugi::xml_parse_result load_xml(pugi::xml_document& into, std::string_view xml) 
                           pugi::encoding_utf8);
 }
 
-/// At most 400 bytes that a log can have, cut between characters.
+/// At most 400 printable bytes, cut between characters.
 std::string short_text(std::string_view text) {
   constexpr std::size_t most = 400;
   std::string out = printable(text.substr(0, most));
@@ -45,7 +44,7 @@ s3_error error_of(const pugi::xml_document& document) {
           short_text(answer.child_value("Region"))};
 }
 
-/// The members of an answer; messages name the list.
+/// The members of a response; messages name the list.
 class page_reader {
  public:
   page_reader(std::string_view xml, std::string_view url) : url_(url) {
@@ -127,7 +126,7 @@ std::string s3_error::text() const {
 
 s3_error parse_s3_error(std::string_view xml) {
   pugi::xml_document document;
-  // What a damaged answer has before the damage is better than nothing.
+  // The part of a damaged response before the damage is better than nothing.
   static_cast<void>(load_xml(document, xml));
   return error_of(document);
 }

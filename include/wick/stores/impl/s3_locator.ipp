@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/s3_locator.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/s3_locator.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ http_address s3_locator::address_of(const s3_address& object, const name_values&
   aws_request request{.host = url.host, .path = url.path, .query = query};
   for (const std::string& line : options_.headers) {
     std::string name = lower_case(line.substr(0, line.find(':')));
-    if (name.starts_with("x-amz-") && name.size() < line.size())  // S3 wants these signed
+    if (name.starts_with("x-amz-") && name.size() < line.size())  // S3 requires these to be signed
       request.headers.emplace_back(std::move(name),
                                    without_blanks(std::string_view(line).substr(name.size() + 1)));
     else
@@ -92,7 +92,7 @@ bool s3_locator::ready(const char*) {
     aws_role_client* const by = role();
     return by == nullptr || by->ready();
   } catch (const error&) {
-    return true;  // locate() says it
+    return true;  // locate() reports it
   }
 }
 
@@ -155,10 +155,10 @@ std::vector<remote_name> s3_locator::list(http_client& client, const std::string
 
 object_page s3_locator::page_of(http_client& client, const std::string& pattern, const s3_address& bucket,
                                 const name_values& query) const {
-  constexpr std::size_t most_bytes = std::size_t{16} << 20;  // of a page of 1,000 keys
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;  // for a page of 1,000 keys
   aws_settings with;
   try {
-    with = settings();  // again for each page: the keys may have been replaced
+    with = settings();  // for each page, since the keys may have been replaced
   } catch (const error& e) {
     throw error(printable(pattern) + ": " + e.what());
   }

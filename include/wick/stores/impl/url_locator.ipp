@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/url_locator.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/url_locator.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>
@@ -14,7 +14,7 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// Of web servers.
+/// The names of objects on web servers.
 std::vector<remote_name> web_names(const std::string& pattern) {
   if (!pattern.starts_with("https://") && !pattern.starts_with("http://")) {
     throw source_error(

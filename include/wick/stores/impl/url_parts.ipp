@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what stores/detail/url_parts.hpp declares. Included in exactly one file of a program.
+/// Implements stores/detail/url_parts.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ endpoint_url::endpoint_url(std::string_view text, std::string_view who) {
     return error(std::string(who) + ": the endpoint \"" + printable(text) + "\" " + what +
                  "; write it as http://localhost:9000");
   };
-  // A name and password must not be shown.
+  // Messages must not show a name or a password.
   if (text.find('@') != std::string_view::npos)
     throw error(std::string(who) +
                 ": the endpoint has an @; leave out the name of a user, and give keys in the environment");

@@ -1,6 +1,6 @@
 /// \file
-/// Finds the characters that part the fields and rows of a table, 64 at a time. For bodies, which are
-/// compiled once.
+/// Finds the characters that separate the fields and rows of a table, 64 at a time. For code that is compiled
+/// once.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Where some characters stand in 64 of them, a bit each; `others` are quotes and NULs.
+/// The positions of some characters among 64, one bit each; `others` are quotes and NULs.
 struct csv_marks {
   std::uint64_t lines = 0, separators = 0, others = 0;
 };

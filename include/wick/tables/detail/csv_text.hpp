@@ -1,5 +1,5 @@
 /// \file
-/// The text of a CSV file, and where its rows are.
+/// The text of a CSV file, and the positions of its rows.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@ namespace wick::inline v0_1::detail {
 /// Shafranovich: "Common Format and MIME Type for Comma-Separated Values (CSV) Files", RFC 4180, 2005.
 class csv_text {
  public:
-  /// \param header  the first row is none of rows()
+  /// \param header  whether the first row is left out of rows()
   /// \throws wick::error
   csv_text(const std::string& path, char separator, bool header);
 
   std::uint64_t rows() const noexcept { return is_picked_ ? picked_.size() : begins_.size() - 1; }
   /// The fields of the first row in the file.
   const std::vector<std::string>& first() const noexcept { return first_; }
-  /// Calls f(row, field) for one column of all rows; the field lies in `scratch` where it was quoted.
+  /// Calls f(row, field) for one column of all rows; a quoted field is in `scratch`.
   template <class F>
   void each(std::size_t column, F&& f) const {
     std::string scratch;
     for (std::uint64_t r = 0; r < rows(); ++r) f(r, field(row(r), column, scratch));
   }
-  /// The same for several columns: f(row, which of them, field).
+  /// The same for several columns: f(row, index in `columns`, field).
   template <class F>
   void each(const std::vector<std::size_t>& columns, F&& f) const {
     std::string scratch;
@@ -40,7 +40,7 @@ class csv_text {
       for (std::size_t c = 0; c < columns.size(); ++c) f(r, c, unquoted(raw[columns[c]], scratch));
     }
   }
-  /// Calls f(field) for one column of the rows that pick() has left out, too.
+  /// Calls f(field) for one column of all rows, including those that pick() removed.
   template <class F>
   void each_in_file(std::size_t column, F&& f) const {
     std::string scratch;
@@ -50,7 +50,7 @@ class csv_text {
   std::uint64_t line_of(std::uint64_t row) const noexcept {
     return line_at(static_cast<std::size_t>(begins_[in_file(row)]));
   }
-  /// Leaves only these of rows().
+  /// Keeps only these of rows().
   void pick(std::vector<std::uint64_t> rows);
 
  private:

@@ -1,6 +1,6 @@
 /// \file
-/// The row groups of Parquet files: which there are, and those that are in memory. Knows nothing of the type
-/// of a row but its fields, and shows nothing of Arrow.
+/// The row groups of Parquet files: all of them, and those in memory. Independent of a row's C++ type except
+/// for its fields, and of Arrow's headers.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,22 @@
 
 namespace wick::inline v0_1 {
 
-/// Which row groups are left out.
+/// Selects row groups by their statistics.
 struct parquet_range {
-  std::string column = {};  ///< of numbers; empty: none is left out
-  double min = 0, max = 0;  ///< both included
+  std::string column = {};  ///< of numbers; empty to leave none out
+  double min = 0, max = 0;  ///< inclusive
 };
 
 /// Options of parquet.
 struct parquet_options {
-  /// What a null is in a field of numbers, and in an array or list of them; without it, it is an error of its
-  /// sample.
+  /// The value of a null in a field of numbers, and in an array or list of them. If not set, a null is an
+  /// error of its sample.
   std::optional<double> null_number = {};
-  /// The most bytes of decoded row groups that are kept for further rows, beside loader_options::memory. A
-  /// quarter of it is for memory that the next groups use again. The last group is kept in any case.
+  /// The most bytes of decoded row groups that are kept for further rows, in addition to
+  /// loader_options::memory. A quarter of it is for memory that the next groups reuse. The last group is
+  /// always kept.
   std::size_t kept_bytes = std::size_t{256} << 20;
-  /// Leaves out row groups whose statistics exclude this range of a column. Rows outside of it that lie in
+  /// Leaves out row groups whose statistics exclude this range of a column. Rows outside of the range in
   /// other groups stay: filter() leaves those out.
   parquet_range where = {};
 };
@@ -55,28 +56,28 @@ enum class number_kind : std::uint8_t {
   float64
 };
 
-/// What a field of a row is.
+/// The type of a row's field.
 struct parquet_field {
   enum class kinds : std::uint8_t { number, text, list, array };
   kinds kind = kinds::number;
-  number_kind number = number_kind::boolean;  ///< of a number, of the elements
+  number_kind number = number_kind::boolean;  ///< of a number, or of the elements
   std::vector<std::size_t> extents = {};      ///< of an array, outermost first
 
-  std::size_t count() const noexcept {  ///< numbers of an array
+  std::size_t count() const noexcept {  ///< number of elements in an array
     std::size_t n = 1;
     for (const std::size_t e : extents) n *= e;
     return n;
   }
 };
 
-/// A field of all rows of a row group, as the field's type has it in memory.
+/// A field of all rows of a row group, in memory as the field's type.
 struct parquet_column {
   const std::byte* values = nullptr;
   std::size_t size = 1;           ///< bytes of a value: a number, a character
-  std::size_t count = 1;          ///< values of a row, where no row has another number of them
-  const void* offsets = nullptr;  ///< else the first value of each row, and the end
-  bool wide = false;              ///< whether they have 64 bits, not 32
-  std::vector<bool> faulty;       ///< rows with a null, or of another length than an array; empty: none
+  std::size_t count = 1;          ///< values per row, if all rows have the same number
+  const void* offsets = nullptr;  ///< if not, the index of each row's first value, and the end
+  bool wide = false;              ///< whether the offsets have 64 bits, not 32
+  std::vector<bool> faulty;       ///< rows with a null or a wrong array length; empty if there are none
 
   std::size_t begin(std::size_t row) const noexcept {
     if (offsets == nullptr) return row * count;
@@ -96,11 +97,11 @@ struct parquet_group;
 /// A row of a group in memory.
 struct loaded_row {
   std::shared_ptr<const parquet_group> group;
-  const parquet_column* columns = nullptr;  ///< a field each
+  const parquet_column* columns = nullptr;  ///< one for each field
   std::size_t row = 0;                      ///< in the group
 };
 
-/// Used by all threads at once. Copies of a source, and loaders of it, share one.
+/// Used by all threads at once. Shared by copies of a source, and by their loaders.
 class parquet_table {
  public:
   /// Reads the footers of all files. \throws wick::error
@@ -118,19 +119,19 @@ class parquet_table {
   std::uint64_t bytes_read() const noexcept;
   std::string note() const;
 
-  /// A row whose group is in memory, and for whose texts and lists the loader has room. Does not wait.
+  /// Gets a row, if its group is in memory and the loader has room for its texts and lists. Doesn't wait.
   bool find(std::uint64_t row, context& c, loaded_row& out);
-  /// Waits until it is: an I/O thread decodes the group, for all samples that wait for it.
+  /// Waits for the row: an I/O thread decodes its group, for all samples that wait for it.
   task<loaded_row> fetch(std::uint64_t row, context* c);
-  /// Without a loader: at once. Blocks.
+  /// Without a loader: reads at once. Blocks.
   loaded_row read_now(std::uint64_t row);
 
-  /// Of a value that its column says is faulty. \throws wick::error
+  /// Reports a faulty value. \throws wick::error
   [[noreturn]] void refuse(const loaded_row& where, std::size_t field) const;
 
  private:
   struct state;
-  std::shared_ptr<state> state_;  // also of a group that is decoded ahead
+  std::shared_ptr<state> state_;  // shared with groups that are decoded ahead
 };
 
 }  // namespace wick::detail

@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of tables/, which are compiled once.
+/// Includes the implementation of tables/, which is compiled once.
 #pragma once
 
 #include <wick/tables/impl/csv.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what tables/csv.hpp declares. Included in exactly one file of a program.
+/// Implements tables/csv.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ error field_error(const std::string& path, const csv_text& text, std::uint64_t r
                           shown_name(field.substr(0, 64)) + " " + what);
 }
 
-/// What is in the place of a number, for the end of a message.
+/// The end of a message: describes a field that isn't a number.
 std::string no_number(std::string_view field, char separator) {
   const std::string_view text = bare_number(field);
   const std::size_t comma = text.find(',');
@@ -98,7 +98,7 @@ files csv::files(std::string_view column, const csv_files_options& options) cons
                      : slash == std::string::npos ? std::string()
                                                   : path_.substr(0, slash + 1);
   if (!root.empty() && !root.ends_with('/')) root += '/';
-  // Names are no URLs: what a URL gives a meaning is encoded.
+  // Names aren't URLs: characters with a meaning in URLs are encoded.
   const bool on_web = root.starts_with("http://") || root.starts_with("https://");
   const std::size_t number = number_of(column);
   std::vector<std::string> paths;

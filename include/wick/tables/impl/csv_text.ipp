@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what tables/detail/csv_text.hpp declares. Included in exactly one file of a program.
+/// Implements tables/detail/csv_text.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -21,24 +21,24 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// Fills `out` from a file of its size. The memory is made and filled by several threads, each for a piece:
-/// that takes longer than to look at it. `look(end)` is called by one of them at a time, while another reads,
-/// once the bytes before `end` are there, the last time for all of them. A file that was cut off meanwhile,
-/// which is an error soon, is not looked at to its end.
+/// Fills `out` from a file of its size. Several threads allocate and read a piece each, which takes longer
+/// than looking at it. One of them at a time calls `look(end)` while others read, once the bytes before `end`
+/// are there; the last call is for all of them. If the file is truncated meanwhile, which soon becomes an
+/// error, the rest isn't looked at.
 template <class Look>
 void read_in_pieces(const opened_file& from, bytes& out, Look&& look) {
   constexpr std::size_t piece = std::size_t{2} << 20, most_threads = 4;
   const std::size_t pieces = (out.size() + piece - 1) / piece;
   std::mutex mutex;
   std::vector<bool> read(pieces);
-  std::size_t next = 0;  // the first piece that is not there
-  bool looking = false;  // or it has failed
+  std::size_t next = 0;  // the first piece that isn't read
+  bool looking = false;  // or look() has thrown
   at_once(pieces, pieces < 2 ? 1 : std::min(most_threads, available_cpus()), [&](std::size_t p) {
     const std::size_t begin = p * piece, size = std::min(piece, out.size() - begin);
     const bool whole = read_up_to(from.file.get(), out.data() + begin, size, begin) == size;
     std::unique_lock lock(mutex);
     read[p] = whole;
-    if (std::exchange(looking, true)) return;  // the thread that looks takes this one, too
+    if (std::exchange(looking, true)) return;  // the looking thread handles this piece, too
     while (next < pieces && read[next]) {
       while (next < pieces && read[next]) ++next;
       const std::size_t end = std::min(next * piece, out.size());
@@ -64,20 +64,20 @@ bytes unpacked_text(const opened_file& from, const std::string& path) {
 
 }  // namespace
 
-/// Goes through the text once: 64 characters at a time, and one at a time where there are quotes.
+/// Scans the text once: 64 characters at a time, and one at a time around quotes.
 class csv_text::row_finder {
  public:
   row_finder(csv_text& of, const std::string& path) noexcept : of_(of), path_(path) {}
 
-  /// On to where only the text before `end` is known. \throws wick::error for a NUL, or a row with another
-  /// number of fields than the first
+  /// Continues up to `end`; only the text before it is known. \throws wick::error for a NUL, or a row with a
+  /// different number of fields from the first
   void run_to(std::size_t end) {
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx2")) return run_avx2(end);
 #endif
     run_by<plain_csv_marks>(end);
   }
-  /// The text ends. \throws wick::error, also for an open quote
+  /// Finishes at the end of the text. \throws wick::error, also for an open quote
   void finish() {
     const std::size_t size = of_.text_.size();
     run_to(size);
@@ -100,7 +100,7 @@ class csv_text::row_finder {
     const std::string_view text = of_.text_;
     constexpr std::size_t step = 64;
     std::size_t at = at_;
-    while (at + step < end) {  // not to the end, for what is after a quote is looked at, too
+    while (at + step < end) {  // not to the end, since the character after a quote is looked at, too
       const csv_marks here = Marks::of(text.data() + at, of_.separator_);
       if (here.others != 0 || open_) {
         refuse_nul(at, at + step);
@@ -113,7 +113,7 @@ class csv_text::row_finder {
     }
     at_ = at;
   }
-  /// Rows that end in 64 characters without quotes.
+  /// Handles 64 characters without quotes: the rows that end in them, and the fields.
   void take(const csv_marks& here, std::size_t at) {
     std::uint64_t parts = here.separators;
     for (std::uint64_t lines = here.lines; lines != 0; lines &= lines - 1) {
@@ -123,7 +123,7 @@ class csv_text::row_finder {
     }
     for (; parts != 0; parts &= parts - 1) ++fields_;
   }
-  /// Where it has come to: a quote that is written twice may reach past `end`.
+  /// Returns the position reached: a doubled quote may extend past `end`.
   std::size_t one_by_one(std::size_t at, std::size_t end) {
     const std::string_view text = of_.text_;
     for (; at < end; ++at) {
@@ -159,7 +159,7 @@ class csv_text::row_finder {
     const std::string_view row(of_.text_.data() + begin_, end - begin_);
     return row.empty() || (row.front() == '\r' && row.find_first_not_of('\r') == std::string_view::npos);
   }
-  /// For as many rows as there are, if the others are as long as those so far.
+  /// Reserves memory for the expected number of rows, if the rest are as long as those so far.
   [[gnu::noinline]] void make_room() {
     std::vector<std::uint64_t>& begins = of_.begins_;
     const std::size_t rows = begins.size();
@@ -184,7 +184,7 @@ class csv_text::row_finder {
 
   csv_text& of_;
   const std::string& path_;
-  std::size_t at_ = 0;  // it has come to
+  std::size_t at_ = 0;  // the position reached
   std::size_t begin_ = 0, fields_ = 1, wanted_ = 0;
   bool open_ = false, field_begins_ = true;
 };
@@ -195,9 +195,9 @@ void csv_text::read(const std::string& path) {
   in_large_pages(out.data(), out.size());
   row_finder rows(*this, path);
   bool packed = false, begun = false;
-  std::size_t mark = 0;  // of the byte order, which is no text
+  std::size_t mark = 0;  // size of the byte order mark, which isn't text
   const auto begin = [&] {
-    // A page may be the first field of a table, in quotes.
+    // An HTML page may be the first field of a table, in quotes.
     const file_kind other = kind_of_file(out.text(), certainty::sure);
     if (other) throw source_error(path, "csv", other.text());
     mark = out.text().starts_with("\xEF\xBB\xBF") ? 3 : 0;
@@ -216,7 +216,7 @@ void csv_text::read(const std::string& path) {
       begin();
     }
     require_unchanged(opened, path, "csv");
-  } catch (const error&) {  // maybe of a file that was being written
+  } catch (const error&) {  // maybe the file was being written
     require_unchanged(opened, path, "csv");
     throw;
   }
@@ -291,7 +291,7 @@ std::string_view csv_text::unquoted(std::string_view raw, std::string& scratch) 
   for (std::size_t i = 0; i < raw.size(); ++i) {
     if (raw[i] == '"') {
       if (i + 1 >= raw.size() || raw[i + 1] != '"') {
-        scratch.append(raw.substr(i + 1));  // some writers put text after the quote
+        scratch.append(raw.substr(i + 1));  // some writers put text after the closing quote
         break;
       }
       ++i;

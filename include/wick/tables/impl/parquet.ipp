@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what tables/detail/parquet_table.hpp declares. Included in exactly one file of a program.
+/// Implements tables/detail/parquet_table.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
         const parquet_options& how)
       : parquet_files(of, names, fields, how), kept(how.kept_bytes / 4 * 3) {}
 
-  /// What an I/O thread does. (A lambda here would be a warning of g++.)
+  /// Work for an I/O thread. (A lambda here would cause a g++ warning.)
   struct decoder {
     state* all;
     row_group* of;
@@ -35,7 +35,8 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
     }
   };
 
-  /// The same for a group that no sample waits for yet. Without a stop token: its loader may be gone by then.
+  /// The same for a group that no sample waits for yet. Has no stop token, since its loader may be gone by
+  /// then.
   struct ahead_job final : job {
     std::shared_ptr<state> all;
     row_group* of;
@@ -46,12 +47,12 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
         const std::unique_ptr<ahead_job> mine(static_cast<ahead_job*>(self));
         try {
           mine->by.run([&] { return mine->all->decode(*mine->of, {}); });
-        } catch (...) {  // the sample that wants it finds out
+        } catch (...) {  // the sample that needs it reports the error
         }
       };
     }
   };
-  /// The first row of a group that was decoded: where groups come in order, those after it are begun.
+  /// Called at the first row of a decoded group. If groups are read in order, starts decoding the next ones.
   void came_to(std::size_t number, context& c) {
     const bool follows = last.exchange(number, std::memory_order_relaxed) + 1 == number;
     const unsigned run = follows ? in_order.load(std::memory_order_relaxed) + 1 : 0;
@@ -63,7 +64,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
         if (!ahead->by.mine()) continue;
         c.on()->io().post(ahead.get());
         static_cast<void>(ahead.release());
-      } catch (...) {  // it is decoded when it is wanted
+      } catch (...) {  // it is decoded when a sample needs it
       }
     }
   }
@@ -81,7 +82,7 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
     const parquet_column* const columns_of = in->columns.data();
     return {std::move(in), columns_of, static_cast<std::size_t>(row - begins[number])};
   }
-  /// What the texts and lists of a row take.
+  /// The bytes of a row's texts and lists.
   std::size_t bytes_beside(const loaded_row& where) const noexcept {
     std::size_t bytes = 0;
     for (std::size_t f = 0; f < plans.size(); ++f) {
@@ -93,8 +94,8 @@ struct parquet_table::state : parquet_files, std::enable_shared_from_this<state>
   }
 
   kept_groups kept;
-  std::atomic<std::size_t> last{0};   // group that samples came to
-  std::atomic<unsigned> in_order{0};  // groups that followed each other so far
+  std::atomic<std::size_t> last{0};   // the last group that samples reached
+  std::atomic<unsigned> in_order{0};  // number of groups in a row so far
 };
 
 parquet_table::parquet_table(const files& of, const std::vector<std::string>& columns,
@@ -183,7 +184,7 @@ task<loaded_row> parquet_table::fetch(std::uint64_t row, context* c) {
       auto waiting = decoding->over.wait(*c);
       co_await waiting;
       if (decoding->failure) std::rethrow_exception(decoding->failure);
-      got = decoding->got;  // null: its loader has ended
+      got = decoding->got;  // null if its loader has ended
     }
   }
   loaded_row out = all.place(number, row, std::move(got), c);
@@ -201,7 +202,7 @@ loaded_row parquet_table::read_now(std::uint64_t row) {
   if (got == nullptr) {
     kept_groups::claim claim(state_->kept, of);
     if (claim.mine()) claim.run([&] { return got = state_->decode(of, {}); });
-    if (got == nullptr) got = state_->decode(of, {});  // another thread does, too
+    if (got == nullptr) got = state_->decode(of, {});  // another thread is decoding it, too
   }
   return state_->place(number, row, std::move(got), nullptr);
 }

@@ -1,5 +1,6 @@
 /// \file
-/// From Arrow's arrays to the columns of a row group in memory. Included in exactly one file of a program.
+/// Converts Arrow's arrays to the columns of a row group in memory. Included in exactly one file of a
+/// program.
 #pragma once
 
 #include <arrow/array/concatenate.h>
@@ -12,20 +13,20 @@ namespace wick::inline v0_1::detail {
 /// A row group in memory.
 struct parquet_group {
   std::vector<parquet_column> columns;
-  std::vector<std::shared_ptr<const void>> owners;  // of what the columns point to
+  std::vector<std::shared_ptr<const void>> owners;  // of the columns' memory
   std::size_t bytes = 0;
 };
 
 namespace with_arrow {
 
-/// Texts or bytes of more than 2 GiB, for which Arrow's types of 32-bit offsets are too small. Takes the
-/// chunks, of which each goes when its bytes are copied. Null for chunks that aren't such.
+/// Joins texts or bytes of more than 2 GiB, which are too large for Arrow's types with 32-bit offsets.
+/// Releases each chunk once its bytes are copied. Null for other chunks.
 std::shared_ptr<arrow::Array> in_one_large(std::vector<std::shared_ptr<arrow::Array>>& chunks,
                                            arrow::MemoryPool& memory) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   std::int64_t rows = 0, bytes = 0;
   for (std::shared_ptr<arrow::Array>& chunk : chunks) {
-    for (;;) {  // on the way down to the bytes, as far as there are no lists
+    for (;;) {  // descends to the bytes, if there are no lists
       if (chunk->type_id() == arrow::Type::EXTENSION)
         chunk = static_cast<const arrow::ExtensionArray&>(*chunk).storage();
       else if (chunk->type_id() == arrow::Type::STRUCT && chunk->num_fields() == 1)
@@ -75,7 +76,7 @@ std::shared_ptr<arrow::Array> without_dictionary(const arrow::DictionaryArray& f
   return require(to->Finish());
 }
 
-/// A column without a type, which has only nulls, as one of the type that a field takes.
+/// Gives a column without a type, which has only nulls, a type that the field takes.
 std::shared_ptr<arrow::ChunkedArray> with_type(const parquet_field& field,
                                                std::shared_ptr<arrow::ChunkedArray> column) {
   if (column->type()->id() != arrow::Type::NA) return column;
@@ -88,11 +89,11 @@ std::shared_ptr<arrow::ChunkedArray> with_type(const parquet_field& field,
   return std::make_shared<arrow::ChunkedArray>(require(arrow::MakeArrayOfNull(type, column->length())));
 }
 
-/// A column on the way down to its values.
+/// A column, while descending to its values.
 struct descent {
   std::shared_ptr<arrow::Array> at;
   std::size_t rows;
-  std::vector<std::int64_t> begins = {};  // of each row, and the end; empty: row i is value i
+  std::vector<std::int64_t> begins = {};  // each row's first value, and the end; empty: row i is value i
   std::vector<bool> faulty = {};
 
   std::int64_t first(std::size_t row) const {
@@ -102,7 +103,7 @@ struct descent {
     faulty.resize(rows);
     faulty[row] = true;
   }
-  /// Marks the rows of which a value is wrong.
+  /// Marks the rows with a wrong value.
   template <class F>
   void mark_if(F&& wrong) {
     for (std::size_t row = 0; row < rows; ++row) {
@@ -114,7 +115,7 @@ struct descent {
   void mark_nulls() {
     if (at->null_count() != 0) mark_if([&](std::int64_t v) { return at->IsNull(v); });
   }
-  /// \param length  that each list must have; 0: any
+  /// \param length  required for each list; 0: any
   template <class List>
   void into_lists(std::size_t length) {
     const auto lists = std::static_pointer_cast<List>(at);
@@ -128,7 +129,7 @@ struct descent {
   }
   void to_values(const parquet_field& field) {
     for (std::size_t lists = 0;;) {
-      // The outermost length is checked by that of all.
+      // The outermost length is checked by the total number of values.
       const std::size_t length = lists != 0 && lists < field.extents.size() ? field.extents[lists] : 0;
       switch (at->type_id()) {
         case arrow::Type::EXTENSION:
@@ -137,7 +138,7 @@ struct descent {
         case arrow::Type::DICTIONARY:
           at = without_dictionary(static_cast<const arrow::DictionaryArray&>(*at));
           break;
-        case arrow::Type::STRUCT:  // of which one field was read; that of a null is a null
+        case arrow::Type::STRUCT:  // only one field was read; a null struct has a null field
           at = require(static_cast<const arrow::StructArray&>(*at).GetFlattenedField(0));
           break;
         case arrow::Type::LIST:
@@ -156,7 +157,7 @@ struct descent {
   }
 };
 
-/// Writes numbers `stride` values apart, as Tos.
+/// Writes numbers as To, `stride` values apart.
 template <class From, class To>
 void convert(const arrow::Array& from, To* out, std::size_t stride,
              const std::optional<double>& null_number) {
@@ -176,14 +177,14 @@ void convert(const arrow::Array& from, To* out, std::size_t stride,
   }
 }
 
-/// Makes columns, and keeps what they point to.
+/// Makes columns, and keeps the memory that they point to.
 class column_maker {
  public:
   column_maker(parquet_group& of, std::size_t rows, const std::optional<double>& null_number,
                arrow::MemoryPool& memory)
       : group_(of), rows_(rows), null_number_(null_number), memory_(memory) {}
 
-  /// \param parts  one, or as many columns of numbers as an array has
+  /// \param parts  one, or as many columns of numbers as an array has elements
   void make(const parquet_field& field, const std::vector<std::shared_ptr<arrow::ChunkedArray>>& parts) {
     parquet_column out;
     std::byte* joined = nullptr;
@@ -230,7 +231,8 @@ class column_maker {
     return reinterpret_cast<std::byte*>(made->mutable_data());
   }
 
-  /// \param joined  where the numbers go that lie `stride` apart; null: where they are
+  /// \param joined  where to write the numbers, `stride` apart; null: leave them in place, or convert them
+  /// into new memory
   template <class To>
   void make_numbers(parquet_column& out, const std::shared_ptr<arrow::Array>& from, std::byte* joined,
                     std::size_t stride) {
@@ -272,7 +274,7 @@ class column_maker {
     }
   }
 
-  /// The values lie in lists. Where all are as long as an array, no offsets are needed.
+  /// For values in lists. If all lists have an array's length, no offsets are needed.
   void make_lists(parquet_column& out, const parquet_field& field, descent& down) {
     if (field.kind == parquet_field::kinds::array) {
       const auto count = static_cast<std::int64_t>(field.count());

@@ -1,5 +1,5 @@
 /// \file
-/// One Parquet file: its footer, where the wanted columns lie in it, and reading them. Included in exactly
+/// One Parquet file: its footer, the locations of the wanted columns, and reading them. Included in exactly
 /// one file of a program.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace wick::inline v0_1::detail::with_arrow {
 
-/// What Arrow throws, as wick's.
+/// Rethrows Arrow's exceptions as wick's.
 template <class F>
 decltype(auto) as_errors(F&& f) {
   try {
@@ -37,7 +37,7 @@ decltype(auto) as_errors(F&& f) {
   }
 }
 
-/// An open file or an object on a server, for one thread, that counts what is read. Does not close it.
+/// An open file or an object on a server, for one thread; counts the bytes read. Doesn't close the file.
 class counted_file final : public arrow::io::RandomAccessFile {
  public:
   counted_file(const file_range& file, std::uint64_t size, std::atomic<std::uint64_t>& count,
@@ -75,7 +75,7 @@ class counted_file final : public arrow::io::RandomAccessFile {
     return std::shared_ptr<arrow::Buffer>(std::move(out));
   }
 
-  /// Reads parts of an object by few requests, for the reads of them that follow. \throws wick::error,
+  /// Reads parts of an object with few requests, for later reads within them. \throws wick::error,
   /// wick::cancelled
   void read_before(std::vector<range_part> parts, const stop_token& stop) {
     std::uint64_t sum = 0;
@@ -83,13 +83,13 @@ class counted_file final : public arrow::io::RandomAccessFile {
     read_remote_now(parts, sum, stop);
     before_ = std::move(parts);
   }
-  /// This part is read already.
+  /// Adds a part that has been read already.
   void know(range_part part) { before_.push_back(std::move(part)); }
 
   arrow::MemoryPool& memory() const noexcept { return memory_; }
-  /// Whether the system could not read it.
+  /// Whether the file couldn't be read.
   bool failed() const noexcept { return failed_; }
-  /// Whether it may be able to later.
+  /// Whether a later read may succeed.
   bool failed_for_now() const noexcept { return failed_for_now_; }
 
  private:
@@ -115,12 +115,12 @@ class counted_file final : public arrow::io::RandomAccessFile {
   bool failed_ = false, failed_for_now_ = false;
 };
 
-/// \param footer  of an earlier read of the file; null: it is read
+/// \param footer  from an earlier read of the file; null to read it
 std::unique_ptr<parquet::arrow::FileReader> reader_of(const std::shared_ptr<counted_file>& file,
                                                       std::shared_ptr<parquet::FileMetaData> footer) {
   parquet::ReaderProperties checked(&file->memory());
   checked.set_page_checksum_verification(true);
-  parquet::ArrowReaderProperties here(false);  // on this thread alone
+  parquet::ArrowReaderProperties here(false);  // on this thread only
   here.set_pre_buffer(false);
   parquet::arrow::FileReaderBuilder builder;
   require(builder.Open(file, checked, std::move(footer)));
@@ -142,7 +142,8 @@ std::shared_ptr<arrow::ChunkedArray> read_column(Reader& reader, int group, int 
     status = reader.ReadRowGroup(group, std::vector<int>{leaf}, &table);
   }
   if (status.IsNotImplemented()) {
-    // Within a struct Arrow reads no more than 2 GiB of texts or bytes at a time: then some rows at a time.
+    // Within a struct, Arrow reads at most 2 GiB of texts or bytes at a time, so this reads a few rows at a
+    // time.
     reader.set_batch_size(256);
     std::shared_ptr<arrow::RecordBatchReader> batches;
     if constexpr (requires {
@@ -162,12 +163,12 @@ std::shared_ptr<arrow::ChunkedArray> read_column(Reader& reader, int group, int 
   return table->column(0);
 }
 
-/// A column that a file has.
+/// A column in a file.
 struct found_column {
   int leaf = -1;
   column_type type;
 };
-/// "a", or "a.b" for a field of structs. Null: there is none.
+/// "a", or "a.b" for a field of structs. Null if there is none.
 const parquet::arrow::SchemaField* find_column(const std::vector<parquet::arrow::SchemaField>& in,
                                                const std::string& name) {
   const auto same = [&](const auto& one) { return one.field->name() == name; };
@@ -196,14 +197,14 @@ found_column column_of(const parquet::arrow::SchemaManifest& schema, const std::
   return out;
 }
 
-/// Whether the statistics of a row group say that none of its rows is in the range.
+/// Whether a row group's statistics show that none of its rows is in the range.
 bool excludes(const parquet::RowGroupMetaData& group, int leaf, const parquet_range& range) {
   const auto chunk = group.ColumnChunk(leaf);
   const std::shared_ptr<parquet::Statistics> known = chunk->is_stats_set() ? chunk->statistics() : nullptr;
   if (known == nullptr || !known->HasMinMax()) return false;
   std::shared_ptr<arrow::Scalar> least, most;
   if (!parquet::arrow::StatisticsAsScalars(*known, &least, &most).ok()) return false;
-  // long double holds all 64 bits.
+  // long double holds all 64-bit integers.
   const auto number = [](const arrow::Scalar& of) {
     std::optional<long double> out;
     const bool is_number = with_number(of.type->id(), [&]<class N>(N) {

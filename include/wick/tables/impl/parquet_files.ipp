@@ -1,6 +1,6 @@
 /// \file
-/// The Parquet files of a source: what their footers say, and the columns of a row group in memory. Included
-/// in exactly one file of a program.
+/// The Parquet files of a source: their footers, and the columns of row groups in memory. Included in exactly
+/// one file of a program.
 #pragma once
 
 #include <cmath>
@@ -17,15 +17,15 @@ namespace wick::inline v0_1::detail {
 
 using namespace with_arrow;
 
-/// What the footers say: which row groups there are, and how each becomes columns in memory.
+/// The footers' content: the row groups, and how each becomes columns in memory.
 struct parquet_files {
   struct file {
     std::shared_ptr<parquet::FileMetaData> footer;
-    std::vector<int> leaves;  // of the wanted columns
+    std::vector<int> leaves;  // indices of the wanted columns
   };
   struct field_plan {
     parquet_field field;
-    std::size_t first = 0, count = 1;  // of the columns
+    std::size_t first = 0, count = 1;  // columns of the field
   };
 
   parquet_files(const files& of, const std::vector<std::string>& names,
@@ -53,9 +53,9 @@ struct parquet_files {
   // ---- the files ----
 
   static constexpr std::size_t files_at_once = 256;
-  /// Of files on servers: what has the footer of most, of many files at once, for there each waits.
+  /// The ends of files on servers, which contain most footers; many at once, since each request waits.
   std::vector<range_part> ends_from(std::size_t first) const {
-    constexpr std::uint64_t enough = std::uint64_t{128} << 10;  // twice what Arrow reads at first
+    constexpr std::uint64_t enough = std::uint64_t{128} << 10;  // twice Arrow's first read
     std::vector<range_part> out;
     std::vector<file_range> where;
     for (std::size_t f = first; f < std::min(first + files_at_once, opened.size()); ++f) {
@@ -88,7 +88,7 @@ struct parquet_files {
     }
   }
 
-  /// Which columns each field takes.
+  /// Assigns columns to the fields.
   void plan_fields(const std::vector<column_type>& types, const std::vector<parquet_field>& fields) {
     std::size_t next = 0;
     for (const parquet_field& field : fields) {
@@ -114,7 +114,7 @@ struct parquet_files {
     }
   }
 
-  /// Whether the field that takes a column holds another type in its place, such as int32 among int64.
+  /// Whether the field of a column can hold this type instead, such as int32 instead of int64.
   bool is_held(std::size_t column, const column_type& type) const {
     return std::any_of(plans.begin(), plans.end(), [&](const field_plan& plan) {
       return column >= plan.first && column < plan.first + plan.count && fits(plan.field, type) &&
@@ -181,8 +181,8 @@ struct parquet_files {
     all_files.push_back(std::move(here));
   }
 
-  /// What is taken while a group is decoded: what lies in the file, and what becomes of it. Texts that repeat
-  /// may become more, which the footer doesn't say.
+  /// The memory needed to decode a group: its bytes in the file, and the decoded columns. Repeated texts may
+  /// take more, which the footer doesn't say.
   std::size_t size_of_group(const parquet::RowGroupMetaData& about, const file& of) const {
     std::uint64_t sum = 0;
     for (const field_plan& plan : plans) {
@@ -204,13 +204,13 @@ struct parquet_files {
 
   // ---- decoding ----
 
-  /// What to take for the decoding of a group: as many times what its footer says as another has become.
+  /// The memory to reserve for decoding a group: the footer's size, scaled by the largest growth so far.
   std::size_t room_for(const row_group& of) const noexcept {
     const double room = static_cast<double>(of.bytes) * growth.load(std::memory_order_relaxed);
     return static_cast<std::size_t>(std::min(room, 0x1p60));
   }
 
-  /// Where the wanted columns of a group lie.
+  /// The locations of a group's wanted columns.
   std::vector<range_part> parts_of(const row_group& of, const file& in) const {
     std::vector<range_part> out;
     const auto about = in.footer->RowGroup(of.number);
@@ -221,7 +221,7 @@ struct parquet_files {
         first = std::min(first, chunk->dictionary_page_offset());
       const std::int64_t size = chunk->total_compressed_size();
       const auto end = static_cast<std::int64_t>(opened.stamp(of.file).size);
-      if (first < 0 || size <= 0 || size > end || first > end - size) continue;  // Arrow says what is wrong
+      if (first < 0 || size <= 0 || size > end || first > end - size) continue;  // Arrow reports the fault
       out.push_back(
           {opened.range(of.file, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(size)), {}});
     }
@@ -282,7 +282,7 @@ struct parquet_files {
     return out;
   }
 
-  spare_memory memory{*arrow::default_memory_pool()};  // outlives what lies in it
+  spare_memory memory{*arrow::default_memory_pool()};  // outlives the groups in it
   opened_files opened;
   std::vector<std::string> columns;
   parquet_options options;
@@ -290,9 +290,9 @@ struct parquet_files {
   std::vector<std::string> first_types;
   std::vector<field_plan> plans;
   std::vector<std::unique_ptr<row_group>> groups;
-  std::vector<std::uint64_t> begins{0};  // the first row of each group, and the end
+  std::vector<std::uint64_t> begins{0};  // each group's first row, and the end
   std::atomic<std::uint64_t> bytes_read{0};
-  std::atomic<double> growth{1};  // the most that a group became of what its footer says
+  std::atomic<double> growth{1};  // the largest ratio of a group's size to the footer's
 };
 
 }  // namespace wick::detail

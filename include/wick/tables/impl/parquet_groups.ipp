@@ -1,6 +1,6 @@
 /// \file
-/// Row groups in memory: one sample has a group decoded for all, and it is kept while there is room. Included
-/// in exactly one file of a program.
+/// Row groups in memory: one sample decodes a group for all, and it is kept while there is room. Included in
+/// exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,12 @@ namespace wick::inline v0_1::detail {
 
 using group_ptr = std::shared_ptr<const parquet_group>;
 
-/// Bytes that are there, and are no row group.
+/// The bytes were read, but aren't a valid row group.
 struct damaged_group : error {
   using error::error;
 };
 
-/// Comes once, for all samples that wait. A report counts the wait as one for I/O.
+/// Wakes all samples that wait, once. A report counts the wait as I/O.
 class group_arrival {
  public:
   class awaiter : public line_awaiter<group_arrival, awaiter> {
@@ -93,10 +93,10 @@ class group_arrival {
   line line_;
 };
 
-/// The decoding of a group, while it is under way; the samples that wait for it read its result.
+/// A decoding in progress; the samples that wait for it read its result.
 struct group_decoding {
   group_arrival over;
-  group_ptr got;  // null without a failure: given up, since its loader ends
+  group_ptr got;  // null without a failure: canceled, since its loader ends
   std::exception_ptr failure;
 };
 
@@ -107,25 +107,25 @@ struct row_group {
   const std::size_t file;
   const int number;               // in the file
   const std::uint64_t first_row;  // in the file
-  const std::size_t bytes;        // about, while it is decoded
+  const std::size_t bytes;        // approximate memory while it is decoded
 
-  std::atomic<std::uint64_t> used{0};  // when, counted in decoded groups
-  std::atomic<bool> fresh{false};      // no sample had a row of it since it was decoded
+  std::atomic<std::uint64_t> used{0};  // last use, counted in decoded groups
+  std::atomic<bool> fresh{false};      // no sample has had a row of it since it was decoded
   std::mutex mutex;
   group_ptr kept;
   std::shared_ptr<group_decoding> under_way;
-  std::exception_ptr failure;  // of damage that was found just now
+  std::exception_ptr failure;  // recent damage
   std::chrono::steady_clock::time_point failed;
 };
 
-/// Those in memory: the most recently used, as many as fit.
+/// The groups in memory: the most recently used, as many as fit.
 class kept_groups {
  public:
   explicit kept_groups(std::size_t most) noexcept : most_(most) {}
 
   std::uint64_t decoded() const noexcept { return decoded_.load(std::memory_order_relaxed); }
   std::size_t most() const noexcept { return most_; }
-  /// How many there are, and the bytes that they take.
+  /// The number of groups in memory, and their bytes.
   std::pair<std::size_t, std::size_t> now() const {
     std::lock_guard lock(mutex_);
     return {kept_.size(), bytes_};
@@ -137,20 +137,21 @@ class kept_groups {
       const auto lock = lock_briefly(of.mutex);
       out = of.kept;
     }
-    // Time goes by in decoded groups, so threads that use one group don't write to it all the time.
+    // Time is counted in decoded groups, so that threads sharing a group don't write to it constantly.
     const std::uint64_t now = decoded();
     if (out != nullptr && of.used.load(std::memory_order_relaxed) != now)
       of.used.store(now, std::memory_order_relaxed);
     return out;
   }
 
-  /// The right to decode a group, for all; or where to wait until another has; or neither, since it is there.
+  /// The right to decode a group for all samples, or another thread's decoding to wait for, or neither, if
+  /// the group is in memory.
   class claim {
    public:
     claim(kept_groups& all, row_group& of) : all_(all), of_(of) {
       std::lock_guard lock(of.mutex);
       if (of.kept != nullptr) return;
-      // Else each row of a damaged group would have it decoded once more.
+      // Otherwise each row of a damaged group would decode it once more.
       if (of.failure && std::chrono::steady_clock::now() - of.failed < std::chrono::seconds(1))
         std::rethrow_exception(of.failure);
       mine_ = of.under_way == nullptr;
@@ -163,9 +164,9 @@ class kept_groups {
       if (mine_) end();
     }
     bool mine() const noexcept { return mine_; }
-    /// Null: it is there.
+    /// Null if the group is in memory.
     group_decoding* decoding() const noexcept { return decoding_.get(); }
-    /// Any thread. Keeps what `decode` gives, or for a moment that it was damaged.
+    /// Any thread. Keeps the result of `decode`, or briefly remembers that the group is damaged.
     template <class Decode>
     void run(Decode&& decode) {
       try {
@@ -207,9 +208,9 @@ class kept_groups {
   };
 
  private:
-  /// Drops those that were not used for longest, but not the one that has come.
+  /// Drops the least recently used groups, but not the new one.
   void make_room_behind(row_group& come, std::size_t bytes) {
-    std::vector<group_ptr> dropped;  // their memory is given back outside of the locks
+    std::vector<group_ptr> dropped;  // freed outside of the locks
     std::lock_guard lock(mutex_);
     come.used.store(decoded_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     bytes_ += bytes;

@@ -1,5 +1,5 @@
 /// \file
-/// Memory for row groups that is used again. Included in exactly one file of a program.
+/// Memory that row groups reuse. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 
 namespace wick::inline v0_1::detail::with_arrow {
 
-/// Row groups are made on one thread and dropped on another, so that Arrow's own pools give most of them back
-/// to the system: a third of the time goes into pages that are cleared once more. Large blocks stay here.
+/// Row groups are made on one thread and dropped on another, so Arrow's own pools return most of the memory
+/// to the system; a third of the time then goes into clearing pages again. Large blocks stay here.
 class spare_memory final : public arrow::MemoryPool {
  public:
   explicit spare_memory(arrow::MemoryPool& from) noexcept : from_(from) {}
   ~spare_memory() override { keep_at_most(0); }
   using arrow::MemoryPool::Allocate, arrow::MemoryPool::Free, arrow::MemoryPool::Reallocate;
 
-  /// The bytes that lie here unused.
+  /// Limits the bytes that are kept here unused.
   void keep_at_most(std::size_t bytes) {
     std::vector<block> dropped;
     {
@@ -67,9 +67,9 @@ class spare_memory final : public arrow::MemoryPool {
     {
       const block back{at, rounded(size)};
       std::lock_guard lock(mutex_);
-      // Several groups that are decoded at a time may take more than fits, over and over in the same order:
-      // where the oldest always went, none would be here when it is wanted. Now and then it goes, since sizes
-      // change.
+      // Several groups decoded at a time may need more than fits, repeatedly in the same order. If the oldest
+      // blocks were always dropped, none would be here when needed. So the returned block is dropped instead,
+      // except once in 16 times, since sizes change.
       if (bytes_ + static_cast<std::size_t>(back.size) > most_ && ++beyond_ % 16 != 0) {
         dropped.push_back(back);
       } else {
@@ -96,7 +96,7 @@ class spare_memory final : public arrow::MemoryPool {
   static bool is_large(std::int64_t size, std::int64_t alignment) noexcept {
     return size >= 128 << 10 && alignment == usual_alignment;
   }
-  /// To an eighth of its power of two, so that row groups of about one size have blocks of one.
+  /// Rounds up to an eighth of its power of two, so that row groups of similar size use blocks of equal size.
   static std::int64_t rounded(std::int64_t size) noexcept {
     std::int64_t step = 16 << 10;
     while (step * 16 <= size) step *= 2;
@@ -115,7 +115,7 @@ class spare_memory final : public arrow::MemoryPool {
 
   arrow::MemoryPool& from_;
   std::mutex mutex_;
-  std::vector<block> spare_;  // the oldest first
+  std::vector<block> spare_;  // oldest first
   std::size_t bytes_ = 0, most_ = 0, beyond_ = 0;
 };
 

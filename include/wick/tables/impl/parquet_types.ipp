@@ -1,5 +1,5 @@
 /// \file
-/// Arrow's types: which of them a field of a row can hold. Included in exactly one file of a program.
+/// Arrow's types, and which of them a row's field can hold. Included in exactly one file of a program.
 #pragma once
 
 #include <arrow/api.h>
@@ -38,7 +38,7 @@ std::size_t size_of(number_kind kind) {
   return sizes[static_cast<std::size_t>(kind)];
 }
 
-/// Calls f with a value of the C++ type of Arrow's numbers. False where it has none.
+/// Calls f with a value of the C++ type for one of Arrow's number types. False if there is none.
 template <class F>
 bool with_number(arrow::Type::type type, F&& f) {
   switch (type) {
@@ -78,7 +78,7 @@ arrow::Type::type arrow_type_of(number_kind kind) {
   return types[static_cast<std::size_t>(kind)];
 }
 
-/// Whether a To holds each value that a From may have.
+/// Whether To can hold every value of From.
 template <class To, class From>
 constexpr bool holds() {
   if constexpr (std::is_same_v<From, half_float> || std::is_same_v<To, half_float>) {
@@ -90,12 +90,12 @@ constexpr bool holds() {
   }
 }
 
-/// What lies in a column, below lists, dictionaries and extensions.
+/// The type of a column's values, inside lists, dictionaries, and extensions.
 struct column_type {
   std::size_t lists = 0;
   arrow::Type::type value = arrow::Type::NA;
   std::string text;    // "list<float>"
-  std::string number;  // "float", where the values are numbers
+  std::string number;  // "float", if the values are numbers
 };
 column_type type_of(const arrow::DataType& type) {
   column_type out;
@@ -136,7 +136,7 @@ bool is_text(arrow::Type::type type) {
   return type == arrow::Type::STRING || type == arrow::Type::LARGE_STRING || type == arrow::Type::BINARY ||
          type == arrow::Type::LARGE_BINARY || type == arrow::Type::FIXED_SIZE_BINARY;
 }
-/// What to write in C++ for a column.
+/// The C++ type to write for a column.
 std::string advice_for(const column_type& type) {
   if (type.lists == 0 && is_text(type.value)) return "write std::string, or wick::bytes for decode()";
   if (type.value == arrow::Type::STRUCT && type.lists == 0) return "name a field of it, \"column.field\"";
@@ -146,10 +146,10 @@ std::string advice_for(const column_type& type) {
   for (std::size_t i = 0; i < type.lists; ++i) array.insert(0, "std::array<").append(", N>");
   return "write " + array + (type.lists == 1 ? " or std::vector<" + type.number + ">" : "");
 }
-/// Writers give a column without a value no type.
+/// Writers give a column that has only nulls no type.
 bool is_only_nulls(const column_type& type) { return type.lists == 0 && type.value == arrow::Type::NA; }
-/// Whether the field holds a value of the column; of an array, whether it holds a number of a column of
-/// numbers, of which it takes several.
+/// Whether the field can hold a value of the column. For an array, also whether it can hold a number from one
+/// of several columns of numbers.
 bool fits(const parquet_field& field, const column_type& type) {
   using kinds = parquet_field::kinds;
   if (is_only_nulls(type)) return field.kind == kinds::number || field.kind == kinds::text;

@@ -1,5 +1,5 @@
 /// \file
-/// Where the chunks of a stream of tokens begin and end.
+/// The places of chunks in a stream of tokens.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// What chunks(length) says.
+/// The options of chunks(length).
 struct chunk_plan {
   std::size_t length = 0;
   std::uint64_t stride = 0;
@@ -20,9 +20,9 @@ struct chunk_plan {
 
 class chunk_offsets {
  public:
-  /// Of `tokens` in one stream.
+  /// For `tokens` in one stream.
   chunk_offsets(std::uint64_t tokens, const chunk_plan& plan) noexcept;
-  /// Of documents that begin at `begins`; the last ends at `tokens`.
+  /// For documents that begin at `begins`; the last one ends at `tokens`.
   chunk_offsets(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
 
   std::uint64_t size() const noexcept { return size_; }
@@ -36,10 +36,10 @@ class chunk_offsets {
 
   chunk_plan plan_;
   std::uint64_t size_ = 0;
-  std::vector<document> documents_;  // none: chunks cross their borders
+  std::vector<document> documents_;  // empty: chunks may cross documents
 };
 
-/// The first token of each document, of tokens that are given piece by piece.
+/// Finds the first token of each document, in tokens that are given piece by piece.
 class document_borders {
  public:
   document_borders(token_format format, std::int64_t end) noexcept : format_(format), end_(end) {}

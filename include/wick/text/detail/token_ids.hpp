@@ -1,5 +1,5 @@
 /// \file
-/// Tokens as they lie in a file or in memory, which become numbers of 64 bits in their slot of a batch.
+/// Tokens in the binary format of a file or of memory, which become 64-bit numbers in their slot of a batch.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ namespace wick::inline v0_1::detail {
 template <class T>
 concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);
 
-/// How a token lies there: little-endian, as every machine writes it that wick runs on.
+/// The binary format of a token: little-endian, like every machine that wick runs on.
 struct token_format {
   std::uint8_t size;
   bool has_sign;
@@ -32,23 +32,23 @@ struct token_format {
   friend bool operator==(token_format, token_format) = default;
 };
 
-/// Neither need be aligned.
+/// Neither pointer needs to be aligned.
 void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
 
-/// A row of tokens: int64 [size()] in a batch, converted there from the bytes that were read, once. Filler
-/// follows its own tokens.
+/// A row of tokens: int64 [size()] in a batch, converted there from the original bytes, once. Filler follows
+/// the tokens.
 class token_ids {
  public:
   static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
 
   token_ids() noexcept = default;
-  /// `count` tokens, of which `own` has the bytes; then `filler`, up to `length`.
+  /// The first `count` tokens from `own`; then `filler`, up to `length`.
   token_ids(bytes own, token_format format, std::size_t count, std::size_t length,
             std::int64_t filler) noexcept
       : token_ids(own.data(), format, count, length, filler) {
     own_ = std::move(own);
   }
-  /// The same of memory that outlives it.
+  /// The same from memory that outlives it.
   token_ids(const std::byte* from, token_format format, std::size_t count, std::size_t length,
             std::int64_t filler) noexcept
       : from_(from), count_(count), length_(length), filler_(filler), format_(format) {}
@@ -80,21 +80,21 @@ class token_ids {
   token_format format_{sizeof(std::int64_t), true};
 };
 
-/// What a model is given and what it is to answer: tokens, and those that follow each.
+/// A model's input and target: tokens, and the token that follows each.
 using token_pair = sample<token_ids, token_ids>;
 
-/// `count` tokens as input and target, which is one token further on; filled up to `length` each.
+/// `count` tokens as input and target. The target is one token ahead; both are filled up to `length`.
 struct token_span {
   std::uint64_t first = 0;  ///< in the stream
   std::size_t count = 0, length = 0;
   std::int64_t filler = 0;  ///< of the input
 
-  /// `from`: its tokens, in memory that outlives it.
+  /// `from`: the tokens, in memory that outlives the pair.
   token_pair pair(const std::byte* from, token_format format) const noexcept {
     return {{from, format, count - 1, length, filler},
             {from + format.size, format, count - 1, length, token_ids::ignored}};
   }
-  /// The same, which take their bytes along.
+  /// The same, but the pair owns its bytes.
   token_pair pair(bytes own, token_format format) const;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of text/, which are compiled once.
+/// Includes the implementation of text/, which is compiled once.
 #pragma once
 
 #include <wick/text/impl/chunk_offsets.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/detail/chunk_offsets.hpp declares. Included in exactly one file of a program.
+/// Implements text/detail/chunk_offsets.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@ chunk_offsets::chunk_offsets(const std::vector<std::uint64_t>& begins, std::uint
     : plan_(plan) {
   for (std::size_t d = 0; d < begins.size(); ++d) {
     const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
-    if (end - begins[d] < 2) continue;  // no token has one after it
+    if (end - begins[d] < 2) continue;  // no token has a successor
     documents_.push_back({size_, begins[d], end});
     const std::uint64_t pairs = end - begins[d] - 1;
-    // Up to the one that has the last pair; none begins after it.
+    // Chunks up to the one with the last pair; none begins after that.
     const std::uint64_t to_the_last =
         pairs <= plan.length ? 1 : (pairs - plan.length + plan.stride - 1) / plan.stride + 1;
     size_ += std::min(to_the_last, (pairs + plan.stride - 1) / plan.stride);
@@ -41,7 +41,7 @@ token_span chunk_offsets::at(std::uint64_t i) const noexcept {
 template <class T>
 void document_borders::find(const std::byte* tokens, std::size_t count) {
   const T wanted = static_cast<T>(end_);
-  if (static_cast<std::int64_t>(wanted) != end_) return;  // no token of this type is that
+  if (static_cast<std::int64_t>(wanted) != end_) return;  // no token of this type has this value
   for (std::size_t i = 0; i < count; ++i) {
     T one;
     std::memcpy(&one, tokens + i * sizeof(T), sizeof(T));

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/lines.hpp declares. Included in exactly one file of a program.
+/// Implements text/lines.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/io/detail/file_extents.hpp>

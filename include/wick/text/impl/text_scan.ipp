@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/detail/text_scan.hpp declares. Included in exactly one file of a program.
+/// Implements text/detail/text_scan.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ void text_scan::end_paragraph() {
 std::size_t text_scan::take_separated(const char* from, std::size_t size, bool last) {
   const std::string_view text(from, size), separator = rule_->separator;
   const auto is_break = [](char c) { return c == '\n' || c == '\r'; };
-  // Moves end_ after the last byte of text[low, high) that isn't a line break; if there is none, it stays.
+  // Moves end_ after the last byte of text[low, high) that isn't a line break, if there is one.
   const auto content_end = [&](std::size_t low, std::size_t high) {
     while (high != low && is_break(text[high - 1])) --high;
     if (high != low) end_ = at_ + high;
@@ -85,7 +85,7 @@ std::size_t text_scan::take_separated(const char* from, std::size_t size, bool l
   std::size_t p = 0;
   for (;;) {
     const std::size_t found = text.find(separator, p);
-    // A separator may have begun in what is left.
+    // A separator may begin in the remaining bytes.
     const std::size_t kept = last ? 0 : std::min(separator.size() - 1, size - p);
     const std::size_t to = found != std::string_view::npos ? found : size - kept;
     find_begin(p, to);
@@ -100,7 +100,7 @@ std::size_t text_scan::take_separated(const char* from, std::size_t size, bool l
   return p;
 }
 
-/// \throws wick::error for a compressed or binary file, and for a web page whose name doesn't say so
+/// \throws wick::error for a compressed or binary file, and for a web page without a matching extension
 inline void require_text(std::string_view start, std::string_view path) {
   const bool is_ascii = !start.empty() && start[0] >= ' ' && start[0] <= '~';
   const file_kind found = kind_of_file(start, is_ascii ? certainty::sure : certainty::likely);

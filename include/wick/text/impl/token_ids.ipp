@@ -1,12 +1,12 @@
 /// \file
-/// The bodies of what text/detail/token_ids.hpp declares. Included in exactly one file of a program.
+/// Implements text/detail/token_ids.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/text/detail/token_ids.hpp>
 
 namespace wick::inline v0_1::detail {
 
-/// A plain loop: g++ makes poor code of vectors of eight that are converted, and good one of this.
+/// A plain loop: g++ compiles it well, but compiles conversions of eight-element vectors poorly.
 template <class T>
 void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcept {
   for (std::size_t i = 0; i < count; ++i) {

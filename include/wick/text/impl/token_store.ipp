@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/detail/token_store.hpp declares. Included in exactly one file of a program.
+/// Implements text/detail/token_store.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ std::uint64_t token_store::make_fingerprint() const {
   h.add(size()).add(std::uint64_t{format_.size});
   const std::uint64_t step = std::max(piece, size() / pieces);
   std::vector<file_range> where;
-  std::vector<std::size_t> parts_of;  // each piece
+  std::vector<std::size_t> parts_of;  // the number of parts in each piece
   for (std::uint64_t first = 0; first < size(); first += step) {
     const std::vector<file_range> one = parts(first, std::min(piece, size() - first));
     where.insert(where.end(), one.begin(), one.end());

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
+/// Implements text/tokens.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/io/detail/large_pages.hpp>
@@ -18,7 +18,7 @@ inline std::shared_ptr<const chunk_offsets> some_chunks(chunk_offsets places, st
 inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
   h.add(plan.length).add(plan.stride);
   h.add(static_cast<std::uint64_t>(plan.within_documents.value_or(-1)));
-  if (plan.within_documents == -1) h.add(std::uint64_t{1});  // a token, too
+  if (plan.within_documents == -1) h.add(std::uint64_t{1});  // -1 is a token, too
   return h.value();
 }
 
@@ -68,7 +68,7 @@ segmented_chunk<token_ids, token_numbers> in_segments(token_pair chunk, std::int
 
 void require_token(token_format format, const char* option, std::int64_t end) {
   std::int64_t stored = 0;
-  // The low bytes of a little-endian number, widened again as a token is.
+  // The low bytes of a little-endian number, widened again like a token.
   widen_tokens(reinterpret_cast<const std::byte*>(&end), format, 1, reinterpret_cast<std::byte*>(&stored));
   if (stored == end) return;
   throw error(std::string("chunks: .") + option + " = " + std::to_string(end) + ": no token of " +

@@ -1,5 +1,5 @@
 /// \file
-/// Writes tokens to a file that takes its name when all of them are there.
+/// Writes tokens to a file that gets its name once it is complete.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class token_writer {
   /// \throws wick::error when the file can't be made
   explicit token_writer(const std::string& path);
 
-  /// \throws wick::error when it does not fit into a T, or can't be written
+  /// \throws wick::error when the token doesn't fit into a T, or can't be written
   template <token_number T, class Id>
   void add(const Id& id) {
     if (!std::in_range<T>(id)) refuse(static_cast<std::int64_t>(id), sizeof(T));
@@ -30,12 +30,13 @@ class token_writer {
     ++count_;
     if (buffer_.size() >= piece) flush();
   }
-  /// For the token that ends each document, before there is any. \throws wick::error when it does not fit
+  /// Checks the token that ends each document, before writing any. \throws wick::error when it doesn't fit
   template <token_number T>
   static void require_end(std::int64_t id) {
     if (!std::in_range<T>(id)) refuse_end(id, sizeof(T));
   }
-  /// How many were written. \throws wick::error when there are none, or they can't be brought to the disk
+  /// Completes the file. \returns the number of tokens. \throws wick::error when there are none, or they
+  /// can't be written to disk
   std::uint64_t finish();
 
  private:

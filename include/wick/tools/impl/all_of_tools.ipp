@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of tools/, which are compiled once.
+/// Includes the implementation of tools/, which is compiled once.
 #pragma once
 
 #include <wick/tools/impl/audit.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what tools/audit.hpp declares. Included in exactly one file of a program.
+/// Implements tools/audit.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t most_problems = 100;
 
-/// A batch, among all of a training.
+/// A batch's place in the whole training.
 struct batch_place {
   std::uint64_t epoch = 0, batch = 0;
   friend auto operator<=>(const batch_place&, const batch_place&) = default;
@@ -36,13 +36,13 @@ std::string name_of(const batch_place& p) {
   return "batch " + std::to_string(p.batch) + " of epoch " + std::to_string(p.epoch);
 }
 
-/// What ranks of one number have had of a batch.
+/// The shares of a batch that the ranks of one world size have had.
 struct shares {
   std::uint64_t data = 0, source = 0, world = 1;
   std::map<std::uint64_t, delivered_batch> of_rank;
 
   bool complete() const noexcept { return of_rank.size() == world; }
-  /// Of the ranks together.
+  /// Of all ranks together.
   delivered_batch sum() const noexcept {
     delivered_batch out;
     for (const auto& [rank, share] : of_rank) {
@@ -55,7 +55,7 @@ struct shares {
     }
     return out;
   }
-  /// The first of those that have not had it.
+  /// The first rank that hasn't had the batch.
   std::uint64_t missing() const noexcept {
     std::uint64_t rank = 0;
     while (of_rank.contains(rank)) ++rank;
@@ -63,7 +63,7 @@ struct shares {
   }
 };
 
-/// "…: the samples differ"
+/// For example, "their samples differ"
 const char* difference(const delivered_batch& a, const delivered_batch& b) noexcept {
   if (a.count != b.count) return "their numbers of samples differ";
   if (a.samples_hash != b.samples_hash || a.samples != b.samples || a.replaced != b.replaced)
@@ -92,7 +92,7 @@ class auditor {
         start(where, *s);
       else if (!std::string_view(line).starts_with(delivery_head) && !delivery_head.starts_with(line))
         throw error(where + ": this isn't a line of a delivery log; give the files of delivery_log_file");
-      // Else it is what a kill has left of a line. If lines are missing, the next one shows it.
+      // Otherwise it is a partial line that a kill has left. If lines are missing, the next one shows it.
     }
     if (in.bad()) throw error(printable(file) + ": can't be read to its end");
   }
@@ -110,7 +110,7 @@ class auditor {
   }
 
  private:
-  /// Where a loader's lines stand.
+  /// The progress of a loader's lines.
   struct writer {
     delivery_start is;
     batch_place next;
@@ -171,7 +171,7 @@ class auditor {
     }
   }
 
-  /// What several numbers of ranks have had is the same.
+  /// Checks that different world sizes had the same samples.
   void compare_attempts() {
     for (const auto& [place, of_world] : batches_) {
       std::optional<delivered_batch> before;
@@ -207,7 +207,7 @@ class auditor {
     return std::nullopt;
   }
 
-  /// Each batch from the first to `last` was handed to all ranks.
+  /// Checks that each batch from the first to `last` was handed to all ranks.
   void cover(batch_place last) {
     std::uint64_t expected = begin_.epoch;
     for (auto at = batches_.lower_bound(begin_); at != batches_.end() && at->first.epoch <= last.epoch;) {
@@ -300,7 +300,7 @@ class auditor {
   delivery_start first_;
   batch_place begin_;
   std::map<std::uint64_t, writer> writers_;                         // by loader
-  std::map<batch_place, std::map<std::uint64_t, shares>> batches_;  // by the number of ranks
+  std::map<batch_place, std::map<std::uint64_t, shares>> batches_;  // by world size
   std::set<batch_place> again_;
   std::pair<std::uint64_t, std::uint64_t> known_{0, 0};
 };

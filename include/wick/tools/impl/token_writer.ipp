@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what tools/detail/token_writer.hpp declares. Included in exactly one file of a program.
+/// Implements tools/detail/token_writer.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/io/detail/replace_file.hpp>

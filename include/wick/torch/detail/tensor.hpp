@@ -1,5 +1,5 @@
 /// \file
-/// Between wick's shapes and types and Torch's; tensors as fields of samples.
+/// Converts between wick's and Torch's shapes and types; makes tensors usable as fields of samples.
 #pragma once
 
 #include <concepts>
@@ -55,20 +55,20 @@ inline shape shape_of(const at::Tensor& t) {
   return s;
 }
 
-/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensor_dataset: the first".
+/// Prepares `t`, whose rows [N, …] are read in place. `name` is for messages: "tensor_dataset: the first".
 /// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
 at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
 
-/// A cache on disk keeps tensors of the CPU, packed.
+/// A cache on disk stores CPU tensors, packed.
 template <>
 struct kept_access<at::Tensor> {
-  /// \throws wick::error for a tensor that is elsewhere, sparse, or of a type that batches can't have
+  /// \throws wick::error for a tensor on another device, a sparse one, or a type that batches can't have
   static void save(const at::Tensor& t, cache_writer& out);
   static at::Tensor load(cache_reader& in);
   static std::string_view name() noexcept { return "tensor 1"; }
 };
 
-/// A stage may give tensors: each is copied into its slot of the batch.
+/// A stage may return tensors: each is copied into its slot of the batch.
 template <>
 struct field_access<at::Tensor> {
   static shape extents(const at::Tensor& t) { return shape_of(t); }
@@ -77,7 +77,7 @@ struct field_access<at::Tensor> {
 };
 template <>
 inline constexpr bool is_column<at::Tensor> = true;
-/// A copy of a tensor has the same numbers in common with it, which a stage may change.
+/// Copying a tensor shares its numbers, which a stage may change; so this clones it.
 template <>
 struct cloning<at::Tensor> {
   static constexpr bool possible = true;
@@ -95,8 +95,8 @@ concept maybe_value = requires(T& t) {
   *t;
 };
 
-/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields, elements, `data` and `target`, and
-/// theirs. A class of the user's own that is no aggregate and has other names keeps its tensors to itself.
+/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields, elements, `data` and `target`,
+/// recursively. Doesn't look into a user's class that isn't an aggregate and has other member names.
 template <class Batch, class F>
 void for_each_tensor(Batch& batch, F&& f) {
   if constexpr (std::is_same_v<Batch, at::Tensor>) {

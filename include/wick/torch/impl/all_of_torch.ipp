@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/ declares: compiled once, as wick::wick, or in the one file that defines
+/// Includes the implementation of torch/, compiled once: as wick::wick, or in the one file that defines
 /// WICK_IMPLEMENTATION.
 #pragma once
 

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/archive.hpp declares. Included in exactly one file of a program.
+/// Implements torch/archive.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 /// \file
-/// The body of what torch/nested.hpp declares. Included in exactly one file of a program.
+/// Implements torch/nested.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <ATen/core/ivalue.h>  // List.h wants it, and does not include it
+#include <ATen/core/ivalue.h>  // List.h needs it, but doesn't include it
 #include <ATen/ops/_nested_tensor_from_tensor_list.h>
 
 #include <wick/pipeline/error.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/normalize_tensors.hpp declares. Included in exactly one file of a program.
+/// Implements torch/normalize_tensors.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ namespace wick::inline v0_1::detail {
 
 namespace {
 
-/// Which dimension has the channels; -1 where one mean serves all.
+/// The dimension of the channels; -1 if one mean serves all.
 std::int64_t channel_dimension(const at::Tensor& t, int channels) {
-  if (channels == 1 || t.numel() == 0) return -1;  // of none: all its samples were skipped
+  if (channels == 1 || t.numel() == 0) return -1;  // empty: all of its samples were skipped
   const bool first = t.dim() > 2 && t.size(1) == channels;
   if (first && t.size(-1) == channels) {
     throw error(
@@ -47,12 +47,12 @@ scale_and_shift of_channel(const normalize_stage& by, std::size_t c, double unit
   return {unit / deviation, -static_cast<double>(by.mean()[c]) / deviation};
 }
 
-/// As tensors on a device, made on its stream.
+/// The constants as tensors on a device, made on its stream.
 struct device_constants {
   c10::Stream stream;
   double unit;
-  std::vector<std::int64_t> shape;    // broadcast over a batch
-  at::Tensor host_scale, host_shift;  // stay, since the device may read them later
+  std::vector<std::int64_t> shape;    // broadcasts over a batch
+  at::Tensor host_scale, host_shift;  // kept, since the device may read them later
   at::Tensor scale, shift;
 };
 device_constants make_constants(const normalize_stage& by, c10::Stream stream, double unit,

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/pin.hpp declares. Included in exactly one file of a program.
+/// Implements torch/pin.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <new>
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/ivalue.h>  // what empty.h includes needs it complete first: clang, C++20 and LibTorch 1.13
+#include <ATen/core/ivalue.h>  // empty.h's includes need it complete: clang, C++20 and LibTorch 1.13
 #include <ATen/ops/empty.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/Storage.h>
@@ -19,13 +19,13 @@ namespace wick::inline v0_1::detail {
 
 class pinned_slab_memory final : public slab_memory {
  public:
-  /// Torch pins through the context of some device; where there is none yet it makes one, on the current
-  /// device of the thread that asks. That is the thread here, which has set its device, and not a worker.
+  /// Torch pins through some device's context. Without one, it makes one on the calling thread's current
+  /// device, so this runs on the thread that has set its device, not on a worker.
   pinned_slab_memory() noexcept {
     try {
       const at::Tensor some = at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
       allocator_ = some.storage().allocator();
-    } catch (const std::exception&) {  // Torch says so when there is no accelerator, or none that pins
+    } catch (const std::exception&) {  // no accelerator, or none that pins memory
     }
   }
   bool pins() const noexcept { return allocator_ != nullptr; }
@@ -41,7 +41,7 @@ class pinned_slab_memory final : public slab_memory {
   }
 
  private:
-  c10::Allocator* allocator_ = nullptr;  // it lives as long as the process
+  c10::Allocator* allocator_ = nullptr;  // lives as long as the process
   host_slab_memory host_;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/detail/tensor.hpp declares. Included in exactly one file of a program.
+/// Implements torch/detail/tensor.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -91,7 +91,7 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
                 " can't be batched; keep samples on the CPU and write transfer() "
                 "after batch()");
   }
-  const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
+  const at::Tensor plain = t.resolve_neg();  // at::imag of a conjugate is a view that needs negating
   if (plain.is_contiguous()) {
     std::memcpy(where.data, plain.data_ptr(), static_cast<std::size_t>(plain.nbytes()));
   } else if (plain.numel() != 0) {

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/tensor_dataset.hpp declares. Included in exactly one file of a program.
+/// Implements torch/tensor_dataset.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

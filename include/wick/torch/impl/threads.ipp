@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/threads.hpp declares. Included in exactly one file of a program.
+/// Implements torch/threads.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

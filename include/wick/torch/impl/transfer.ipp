@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what torch/transfer.hpp declares. Included in exactly one file of a program.
+/// Implements torch/transfer.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,9 @@
 namespace wick::inline v0_1::detail {
 
 struct transfer_stage::copy {
-  /// The tensors that leave the pipeline; weak, so that their addresses can't be those of others meanwhile.
+  /// The delivered tensors. Weak pointers keep their addresses from being reused.
   std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> batch;
-  std::vector<at::Tensor> from;  // must stay until the device has read it
+  std::vector<at::Tensor> from;  // kept until the device has read them
   std::unique_ptr<c10::Event> done;
   bool read = false, delivered = false;
 
@@ -36,7 +36,7 @@ struct transfer_stage::copy {
                         return a._unsafe_get_target() == b->unsafeGetTensorImpl();
                       });
   }
-  /// Taken by the consumer, or dropped: an epoch was left early, or a stage failed.
+  /// The consumer took the batch, or it was dropped: an epoch ended early, or a stage failed.
   bool gone() const {
     return delivered || batch.empty() ||
            std::any_of(batch.begin(), batch.end(), [](const auto& t) { return t.expired(); });
@@ -44,14 +44,14 @@ struct transfer_stage::copy {
 };
 
 struct transfer_stage::shared {
-  /// So many batches the loop may be ahead of the device.
+  /// How many batches the loop may be ahead of the device.
   static constexpr std::size_t most_ahead = 4;
 
   explicit shared(c10::Stream s) : stream(s) {}
   c10::Stream stream;
   std::mutex mutex;
   std::vector<copy> copies;
-  /// The consumer's alone: what its stream had to do when it took each of the last batches.
+  /// Used by the consumer only: events that its stream recorded when it took the last batches.
   std::array<std::unique_ptr<c10::Event>, most_ahead> taken;
   std::size_t takes = 0;
 };
@@ -83,7 +83,7 @@ transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
   if (!to_.has_index()) to_ = guard.getDevice();
   try {
     shared_.reset(new shared(guard.getStreamFromGlobalPool(to_, /*isHighPriority=*/true)));
-  } catch (const c10::Error&) {  // some devices have one stream only
+  } catch (const c10::Error&) {  // some devices have only one stream
     note_ = "transfer: " + to_.str() + " has no streams to choose from; a worker waits for each copy";
   }
 }
@@ -93,7 +93,7 @@ transfer_stage::transfer_stage(const transfer_stage& other) : transfer_stage(oth
 
 transfer_stage::~transfer_stage() {
   if (shared_ == nullptr) return;
-  const std::lock_guard lock(shared_->mutex);  // it stays when the copies are abandoned
+  const std::lock_guard lock(shared_->mutex);  // stays alive when the copies are abandoned
   const auto until = std::chrono::steady_clock::now() + longest_wait;
   for (const copy& c : shared_->copies) {
     try {
@@ -104,12 +104,12 @@ transfer_stage::~transfer_stage() {
         }
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
-    } catch (const std::exception&) {  // the device is broken, and reads no more
+    } catch (const std::exception&) {  // the device is broken and reads no more
     }
   }
 }
 
-/// The device may still read the memory: it is never given back.
+/// The device may still read the memory, so it is never freed.
 void transfer_stage::abandon_all() noexcept {
   std::fprintf(
       stderr,
@@ -128,7 +128,7 @@ transfer_stage::started transfer_stage::start(const std::vector<at::Tensor*>& ba
   started out(new in_flight(shared_->stream));
   try {
     for (at::Tensor* t : batch) {
-      out->made.from.push_back(*t);  // before anything reads it
+      out->made.from.push_back(*t);  // before anything reads the source
       *t = t->to(to_, /*non_blocking=*/true, /*copy=*/false);
     }
   } catch (...) {
@@ -143,14 +143,14 @@ void transfer_stage::finish(in_flight& copies, const std::vector<at::Tensor*>& r
   remember(copies);
 }
 
-/// This batch is not delivered, but the device may be reading its memory.
+/// Ends copies of a batch that isn't delivered; the device may still be reading its memory.
 void transfer_stage::abandon(in_flight& copies) const {
   copies.made.batch.clear();
   if (!copies.made.from.empty()) remember(copies);
 }
 
-/// Memory that is dropped while the device has yet to use it is free only when the device has come there: a
-/// loop that launches and launches would fill the device with batches.
+/// Memory that is dropped before the device has used it is free only after the device gets there: a loop that
+/// only launches work would fill the device with batches.
 void transfer_stage::stay_near(c10::Stream current) const {
   std::unique_ptr<c10::Event>& event = shared_->taken[shared_->takes++ % shared::most_ahead];
   if (event == nullptr) event = std::make_unique<c10::Event>(to_.type());
@@ -163,15 +163,15 @@ void transfer_stage::wait_for(const std::vector<at::Tensor*>& batch) const {
   const c10::Stream current = guard.getStream(to_);
   stay_near(current);
   for (const at::Tensor* t : batch) {
-    // The memory was allocated on the side stream: it must not be used again before this one is done with it.
+    // The memory was allocated on the side stream: it must not be reused before this stream is done with it.
     if (t->device() == to_ && t->has_storage()) guard.recordDataPtrOnStream(t->storage().data_ptr(), current);
   }
-  std::vector<at::Tensor> finished;  // dropped outside the lock: their memory goes back to the pool
+  std::vector<at::Tensor> finished;  // dropped outside the lock: their memory returns to the pool
   std::lock_guard lock(shared_->mutex);
   for (copy& c : shared_->copies) {
     if (!c.is(batch)) continue;
     c.done->block(current);
-    c.delivered = !batch.empty();  // where the tensors are hidden, it may not be this batch's
+    c.delivered = !batch.empty();  // hidden tensors may belong to another batch
   }
   take_finished(finished);
 }
@@ -185,7 +185,7 @@ void transfer_stage::remember(in_flight& copies) const {
   take_finished(finished);
 }
 
-/// Moves out tensors that the device has read, and forgets copies whose batch is taken or dropped.
+/// Moves out tensors that the device has read, and forgets copies whose batch was taken or dropped.
 void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
   for (copy& c : shared_->copies) {
     if (c.read || !c.done->query()) continue;

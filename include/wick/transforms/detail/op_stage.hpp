@@ -1,6 +1,5 @@
 /// \file
-/// Stages of one operation on levels that is the same for each picture: done to all of them, or to some by
-/// chance.
+/// Stages that apply one operation on levels, the same for each image: always, or with probability p.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// `Named` has the stage's name.
+/// `Named` provides the stage's name.
 template <class Named>
 class op_stage : public color_stage<op_stage<Named>> {
  public:

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/adjust.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/adjust.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cmath>

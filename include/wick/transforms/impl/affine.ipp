@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/affine.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/affine.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using center_point = std::optional<std::array<double, 2>>;
 inline void require_warp(std::string_view stage, interpolation filter, const center_point& center = {}) {
   if (filter != interpolation::nearest && filter != interpolation::bilinear)
     throw error(std::string(stage) + " has no such interpolation; give nearest or bilinear");
-  // Further away Torch's floats would tell no pixel from the next one.
+  // Farther away, Torch's floats couldn't tell neighboring pixels apart.
   constexpr double furthest = 1e6;
   if (center && !(std::abs((*center)[0]) <= furthest && std::abs((*center)[1]) <= furthest)) {
     throw error(std::string(stage) +
@@ -194,7 +194,7 @@ inline bool find_source(const corners& from, const corners& to, std::array<doubl
     a[i] = {from[i][0], from[i][1]};
     b[i] = {to[i][0], to[i][1]};
   }
-  std::array<double, 8> back;  // is there where no three of `from` are on a line
+  std::array<double, 8> back;  // exists unless three of `from` are on a line
   return inverse_perspective(a, b, to_source) && inverse_perspective(b, a, back);
 }
 

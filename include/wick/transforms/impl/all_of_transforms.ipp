@@ -1,5 +1,5 @@
 /// \file
-/// All bodies of transforms/, which are compiled once.
+/// All implementations in transforms/, which are compiled once.
 #pragma once
 
 #include <wick/transforms/impl/adjust.ipp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/augment.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/augment.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The strongest of each kind.
+/// The greatest strength of each kind.
 struct augment_space {
   double shear, translate_x, translate_y, rotate, color;
-  int bits;  ///< that posterize takes away
+  int bits;  ///< the bits that posterize removes
 };
 
-inline constexpr int augmentations = 14;  // of rand_augment: all but invert
+inline constexpr int augmentations = 14;  // in rand_augment: all but invert
 
 inline augment_space narrow_space(frame size) noexcept {
   return {0.3, 150.0 / 331.0 * size.width, 150.0 / 331.0 * size.height, 30, 0.9, 4};
@@ -42,7 +42,7 @@ inline double linspace(double from, double to, int steps, int i) noexcept {
                        : last - step * static_cast<float>(steps - 1 - i);
 }
 
-/// How much of an operation strength `i` of `steps` is; some go in either direction.
+/// The magnitude of an operation at strength `i` of `steps`; some go either way.
 struct augment_magnitude {
   double value = 0;
   bool either_way = false;
@@ -76,7 +76,7 @@ inline augment_magnitude magnitude_of(augmentation what, const augment_space& sp
   }
 }
 
-/// What draws of one sample have in common.
+/// The state that the draws of one sample share.
 struct augmenting {
   frame size;
   random_stream& random;
@@ -85,7 +85,7 @@ struct augmenting {
   int mask_fill;
   std::vector<augment_op> drawn{};
 
-  /// One operation, as torchvision's _apply_image_or_video_transform.
+  /// Adds one operation, like torchvision's _apply_image_or_video_transform.
   void add(augmentation what, augment_magnitude by) {
     if (by.either_way && random.bernoulli(0.5)) by.value = -by.value;
     const double value = by.value;

@@ -1,6 +1,5 @@
 /// \file
-/// Which operations auto_augment draws from, as its paper gives them. Included by the bodies of
-/// transforms/augment.hpp alone.
+/// The policies that auto_augment draws from, as in its paper. Included only by augment.ipp.
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ enum class augmentation : std::uint8_t {
 
 struct augment_step {
   augmentation what;
-  std::uint8_t tenths;    ///< of a probability of 1
+  std::uint8_t tenths;    ///< the probability in tenths
   std::uint8_t strength;  ///< 0 to 9
 };
 

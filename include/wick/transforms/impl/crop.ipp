@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/crop.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/crop.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -91,7 +91,7 @@ rect random_resized_crop_stage::choose(int width, int height, random_stream& ran
     const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - wide) + 1));
     return {x, y, wide, tall};
   }
-  // None fitted: the middle, as large as the ratio allows.
+  // No attempt fit: take the middle, as large as the ratio allows.
   const double ratio = static_cast<double>(width) / height;
   int w = width, h = height;
   if (ratio < options_.ratio[0])

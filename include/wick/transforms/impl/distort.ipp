@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/distort.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/distort.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/erasing.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/erasing.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ random_erasing_stage::drawn random_erasing_stage::draw(context& ctx) const noexc
   random_stream& random = ctx.random();
   const bool chosen = random.bernoulli(options_.p);
   const drawn out{chosen, random};
-  random.skip_blocks(32);  // more than box() and apply() draw: the next stage on this stream draws others
+  random.skip_blocks(32);  // more than box() and apply() draw, so that the next stage's draws differ
   return out;
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/letterbox.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/letterbox.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

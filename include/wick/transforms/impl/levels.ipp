@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/levels.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/levels.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

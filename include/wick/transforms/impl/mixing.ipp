@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/mixing.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/mixing.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ namespace detail {
 
 namespace {
 
-/// The logarithm of a Gamma(alpha) variate: for a small alpha the variate itself may be 0.
+/// The logarithm of a Gamma(alpha) variate; for a small alpha, the variate itself may underflow to 0.
 double draw_log_gamma(random_stream& from, double alpha) {
   const double raised = alpha < 1 ? alpha + 1 : alpha;
   const double d = raised - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   for (;;) {
     const double x = from.normal(), t = 1 + c * x;
-    const double u = 1 - from.uniform();  // not 0
+    const double u = 1 - from.uniform();  // never 0
     if (t <= 0) continue;
     const double v = t * t * t;
     if (std::log(u) >= x * x / 2 + d - d * v + d * std::log(v)) continue;

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/pad.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/pad.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/ext/fingerprint.hpp>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/random_iou_crop.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/random_iou_crop.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ std::optional<rect> random_iou_crop_stage::try_one(frame size, const boxes& of, 
 std::optional<rect> random_iou_crop_stage::choose(frame size, const boxes& of, random_stream& random) const {
   boxing::check(of);
   if (of.empty()) return {};
-  // torchvision loops without an end where nothing fits.
+  // If nothing fits, torchvision loops forever.
   for (int draw = 0; draw < 100; ++draw) {
     const double min_iou = options_.min_iou[random.below(options_.min_iou.size())];
     if (min_iou >= 1) return {};

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/resize.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/resize.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what transforms/to_image.hpp declares. Included in exactly one file of a program.
+/// Implements transforms/to_image.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ picture_axes::picture_axes(const shape& extents, dtype type, const to_image_opti
                 ", and pixels are levels of uint8; convert it once, before the training");
   }
   const auto few = [&](std::size_t axis) { return extents[axis] >= 1 && extents[axis] <= 4; };
-  std::size_t first = 0;  // the axis of the rows
+  std::size_t first = 0;  // the row axis
   if (extents.rank() == 2) {
     channels = 1;
   } else if (extents.rank() == 3) {
