@@ -331,6 +331,17 @@ TEST_CASE("buckets: what can't be is an error") {
         "bucket: 2 lengths for a source of 3 samples; each needs one");
   CHECK(contains(message(wick::from(std::vector<std::vector<int>>{{1}, {2, 3}}) | wick::bucket() | ragged(2)),
                  "bucket: this source does not say how long its samples are"));
+  struct miscounted {
+    int size() const { return 2; }
+    std::vector<int> at(std::uint64_t) const { return {1}; }
+    std::int64_t length(std::uint64_t i) const { return i == 1 ? wrong : 1; }
+    std::int64_t wrong;
+  };
+  for (const auto& [wrong, number] :
+       {std::pair{std::int64_t{-1}, "-1"}, {std::int64_t{1} << 32, "4294967296"}}) {
+    CHECK(message(miscounted{wrong} | wick::bucket() | ragged(2)) ==
+          "sample 1: bucket: length(i) gives " + std::string(number) + "; lengths are from 0 to 4294967295");
+  }
   CHECK(contains(message(some | wick::bucket() | tokenize |
                          wick::array_batch(2, {.pad_last = true, .ragged = wick::pad_with(0)})),
                  "pad_last with bucket() or pack()"));

@@ -78,7 +78,7 @@ class cache_in_memory_stage {
   /// Starts with an empty cache, because a changed source has other samples.
   template <class Source>
   void refresh(const Source& source) {
-    cache_ = std::make_shared<memory_cache>(source.size(), options_.bytes);
+    cache_ = std::make_shared<memory_cache>(samples_of(source), options_.bytes);
   }
   std::string note() const { return cache_ == nullptr ? std::string() : cache_->note(); }
 

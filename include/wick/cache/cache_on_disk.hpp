@@ -129,7 +129,7 @@ class cache_on_disk_stage {
     before.add(fingerprint_of(source)).add(options_.version);
     describe_type<Item>(before);
     cache_ = nullptr;
-    cache_ = std::make_shared<disk_cache>(folder_, before.value(), source.size(), options_.bytes);
+    cache_ = std::make_shared<disk_cache>(folder_, before.value(), samples_of(source), options_.bytes);
   }
 
   /// The kept sample, if that needs no waiting. Otherwise, `reserved` is the number of bytes that it has for

@@ -77,6 +77,12 @@ template <source S>
 using item_of =
     std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
 
+/// The number of samples, of whatever type `size()` gives.
+template <class S>
+std::uint64_t samples_of(const S& from) {
+  return static_cast<std::uint64_t>(from.size());
+}
+
 /// The sample's name in messages: the source's key, else "sample 1234".
 template <source S>
 std::string key_of(const S& from, std::uint64_t i) {
@@ -143,7 +149,7 @@ std::uint64_t fingerprint_of(const S& from) {
                 }) {
     return from.fingerprint();
   } else {
-    return fingerprint_hash().add(static_cast<std::uint64_t>(from.size())).value();
+    return fingerprint_hash().add(samples_of(from)).value();
   }
 }
 

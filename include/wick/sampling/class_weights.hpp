@@ -61,7 +61,7 @@ std::vector<double> weights_of_labels(const Source& from, LabelOf& label_of) {
   std::vector<std::int64_t> labels;
   const std::vector<std::string>* names = nullptr;
   if constexpr (has_labels) {
-    const std::uint64_t n = from.size();
+    const std::uint64_t n = samples_of(from);
     labels.reserve(n);
     for (std::uint64_t i = 0; i < n; ++i) {
       labels.push_back(static_cast<std::int64_t>(label_of(from.at(i))));

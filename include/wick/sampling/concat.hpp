@@ -45,7 +45,8 @@ class concat_source {
   /// The number of samples that the sources have now. The beginning of each source is from the last
   /// refresh(), so a loader refuses the sources if the number has changed since.
   std::uint64_t size() const {
-    return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
+    return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + samples_of(each)); },
+                      sources_);
   }
   result at(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) -> result { return s.at(j); });
@@ -77,7 +78,7 @@ class concat_source {
   void find_ends() {
     std::uint64_t end = 0;
     std::size_t s = 0;
-    std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
+    std::apply([&](const auto&... each) { ((ends_[s++] = end += samples_of(each)), ...); }, sources_);
   }
   template <std::size_t I = 0, class F>
   decltype(auto) visit(std::uint64_t i, F&& f) const {

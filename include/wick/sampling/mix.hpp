@@ -39,7 +39,9 @@ namespace detail {
 template <class Source, class... Order>
 class mix_part {
  public:
-  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)) { take(from.size()); }
+  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)) {
+    take(samples_of(from));
+  }
 
   /// Takes the current number of samples in the source.
   void take(std::uint64_t all) {
@@ -125,7 +127,7 @@ class mix_stage {
         same = same && part.all() == all;
         part.take(all);
       };
-      (take(std::get<I>(next.part), joined.template get<I>().size()), ...);
+      (take(std::get<I>(next.part), samples_of(joined.template get<I>())), ...);
     }(std::index_sequence_for<Parts...>{});
     if (!same) go_by(std::move(next));
   }

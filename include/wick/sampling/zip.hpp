@@ -122,7 +122,7 @@ class zip_source {
   std::uint64_t size() const {
     std::uint64_t n = size_;
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (n == size_) n = get<I>().size();
+      if (n == size_) n = samples_of(get<I>());
     });
     return n;
   }
@@ -161,9 +161,9 @@ class zip_source {
 
  private:
   void count() {
-    const std::uint64_t n = get<0>().size();
+    const std::uint64_t n = samples_of(get<0>());
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (const std::uint64_t other = get<I>().size(); other != n) refuse_counts(I, other, n);
+      if (const std::uint64_t other = samples_of(get<I>()); other != n) refuse_counts(I, other, n);
     });
     size_ = n;
   }

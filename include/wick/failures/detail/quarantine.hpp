@@ -51,7 +51,7 @@ struct listed_source {
   template <source Source>
   listed_source(const Source& from)  // NOLINT(google-explicit-constructor)
       : source(&from),
-        samples(from.size()),
+        samples(samples_of(from)),
         data(fingerprint_of(from)),
         key([](const void* s, std::uint64_t i) { return key_of(*static_cast<const Source*>(s), i); }) {}
 

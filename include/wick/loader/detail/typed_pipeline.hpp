@@ -156,7 +156,7 @@ class typed_pipeline<pipeline<Source, S...>> final
 
   // ---- facts ----
 
-  std::uint64_t samples() const override { return source_.size(); }
+  std::uint64_t samples() const override { return samples_of(source_); }
   std::string key(std::uint64_t index) const override { return key_of(source_, index); }
   std::uint64_t source_fingerprint() const override { return fingerprint_of(source_); }
   void prefetch(std::uint64_t index, std::size_t bytes) const noexcept override {

@@ -56,7 +56,7 @@ class epoch_plan {
              std::optional<std::uint64_t> epoch)
       : path_(path), shard_(shard) {
     if constexpr (each_epoch) epoch = epoch.value_or(0);
-    positions_ = path.source().size();
+    positions_ = samples_of(path.source());
     each_order_stage([&](auto i, const auto& s) {
       sizes_[i] = positions_;
       if constexpr (traits_of<decltype(s)>.mixes)

@@ -114,9 +114,9 @@ struct lengths_source {
   std::string (*key)(const void* of, std::uint64_t index);
 };
 /// Looks up the indexes of `count` positions from `first` on.
-struct positions_look_up {
-  void* of;
-  void (*look_up)(void* of, std::uint64_t first, std::uint64_t count, std::uint64_t* out);
+struct index_lookup {
+  const void* of;
+  void (*find)(const void* of, std::uint64_t first, std::uint64_t count, std::uint64_t* out);
 };
 /// pack()'s rules for its rows.
 struct row_rules {
@@ -126,16 +126,16 @@ struct row_rules {
 };
 
 /// \throws wick::error for samples without a length, and for those that don't fit
-grouping plan_rows(const lengths_source& samples, const positions_look_up& order, std::uint64_t positions,
+grouping plan_rows(const lengths_source& samples, const index_lookup& order, std::uint64_t positions,
                    std::uint64_t most, const row_rules& rules);
-grouping plan_buckets(const lengths_source& samples, const positions_look_up& order, std::uint64_t positions,
+grouping plan_buckets(const lengths_source& samples, const index_lookup& order, std::uint64_t positions,
                       std::uint64_t most, std::uint64_t tokens, std::uint64_t multiple);
 
 template <class Source>
 lengths_source lengths_of(const Source& source, const std::vector<std::uint32_t>& given) {
-  lengths_source out{
-      given, static_cast<std::uint64_t>(source.size()), &source, nullptr,
-      [](const void* of, std::uint64_t index) { return key_of(*static_cast<const Source*>(of), index); }};
+  lengths_source out{given, samples_of(source), &source, nullptr, [](const void* of, std::uint64_t index) {
+                       return key_of(*static_cast<const Source*>(of), index);
+                     }};
   if constexpr (says_length<Source>) {
     out.length = [](const void* of, std::uint64_t index) {
       return static_cast<std::uint64_t>(static_cast<const Source*>(of)->length(index));
@@ -149,10 +149,10 @@ lengths_source lengths_of(const Source& source, const std::vector<std::uint32_t>
 template <class Path, class LookUp>
 grouping make_grouping(const Path& path, const LookUp& look_up, std::uint64_t positions, std::uint64_t most) {
   using types = typename Path::types;
-  const positions_look_up order{const_cast<LookUp*>(&look_up),
-                                [](void* of, std::uint64_t first, std::uint64_t count, std::uint64_t* out) {
-                                  (*static_cast<const LookUp*>(of))(first, count, out);
-                                }};
+  const index_lookup order{&look_up,
+                           [](const void* of, std::uint64_t first, std::uint64_t count, std::uint64_t* out) {
+                             (*static_cast<const LookUp*>(of))(first, count, out);
+                           }};
   if constexpr (finds_pack<types>()) {
     const auto& pack = path.template stage<types::batching>();
     return plan_rows(lengths_of(path.source(), pack.lengths()), order, positions, most,

@@ -14,7 +14,7 @@ constexpr std::uint64_t most_planned = std::numeric_limits<std::uint32_t>::max()
 
 /// The lengths of the samples at `positions` positions. \throws wick::error
 std::vector<lengthy> look_up_lengths(const lengths_source& samples, const char* stage,
-                                     const positions_look_up& order, std::uint64_t positions) {
+                                     const index_lookup& order, std::uint64_t positions) {
   const std::string said = std::string(stage) + ": ";
   if (positions > most_planned || samples.size > most_planned) {
     throw error(said + "an epoch has " + std::to_string(positions) +
@@ -25,21 +25,23 @@ std::vector<lengthy> look_up_lengths(const lengths_source& samples, const char* 
     throw error(said + std::to_string(samples.given.size()) + " lengths for a source of " +
                 std::to_string(samples.size) + " samples; each needs one");
   }
+  if (positions != 0 && samples.given.empty() && samples.length == nullptr) {
+    throw error(said +
+                "this source does not say how long its samples are, by `length(i)`; give them: {.lengths = "
+                "measure_lengths(source | stages)}");
+  }
   std::vector<lengthy> out(static_cast<std::size_t>(positions));
   constexpr std::uint64_t block = 256;
   std::uint64_t indexes[block];
   for (std::uint64_t p = 0; p < positions; ++p) {
-    if (p % block == 0) order.look_up(order.of, p, std::min(block, positions - p), indexes);
+    if (p % block == 0) order.find(order.of, p, std::min(block, positions - p), indexes);
     const std::uint64_t index = indexes[p % block];
-    if (samples.given.empty() && samples.length == nullptr) {
-      throw error(said +
-                  "this source does not say how long its samples are, by `length(i)`; give them: {.lengths = "
-                  "measure_lengths(source | stages)}");
-    }
     const std::uint64_t length = samples.given.empty() ? samples.length(samples.of, index)
                                                        : samples.given[static_cast<std::size_t>(index)];
     if (length > most_planned)
-      throw error(samples.key(samples.of, index) + ": " + said + std::to_string(length) + " is no length");
+      throw error(samples.key(samples.of, index) + ": " + said + "length(i) gives " +
+                  std::to_string(static_cast<std::int64_t>(length)) + "; lengths are from 0 to " +
+                  std::to_string(most_planned));
     const auto l = static_cast<std::uint32_t>(length);
     out[static_cast<std::size_t>(p)] = {static_cast<std::uint32_t>(index), l, 0, l};
   }
@@ -79,7 +81,7 @@ std::vector<lengthy> cut_to_rows(const lengths_source& from, const row_rules& ru
 
 }  // namespace
 
-grouping plan_rows(const lengths_source& samples, const positions_look_up& order, std::uint64_t positions,
+grouping plan_rows(const lengths_source& samples, const index_lookup& order, std::uint64_t positions,
                    std::uint64_t most, const row_rules& rules) {
   std::vector<lengthy> pieces =
       cut_to_rows(samples, rules, look_up_lengths(samples, "pack", order, positions));
@@ -88,7 +90,7 @@ grouping plan_rows(const lengths_source& samples, const positions_look_up& order
   return grouping::rows(std::move(pieces), rules.length);
 }
 
-grouping plan_buckets(const lengths_source& samples, const positions_look_up& order, std::uint64_t positions,
+grouping plan_buckets(const lengths_source& samples, const index_lookup& order, std::uint64_t positions,
                       std::uint64_t most, std::uint64_t tokens, std::uint64_t multiple) {
   std::vector<lengthy> found = look_up_lengths(samples, "bucket", order, positions);
   grouping::sort(found);
