@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,6 +61,42 @@ TEST_CASE(
   std::uint64_t rest = 0;
   while (inner.next()) ++rest;
   CHECK(rest + 1 == 1000);
+}
+
+TEST_CASE("without batch(), a range says whether its next sample is there, after any end of the last group") {
+  const auto make = [](std::int64_t fails) {
+    return wick::loader(numbers{100} | wick::map("target", [fails](cell c) {
+                          if (c.target == fails) throw std::runtime_error("no such sample");
+                          return c.target;
+                        }));
+  };
+  wick::loader l = make(-1);
+  auto left_early = l.epoch(0);
+  CHECK_FALSE(left_early.is_ready());
+  REQUIRE(left_early.next());
+  CHECK(left_early.is_ready());  // of its group, 15 more are there
+  auto again = l.epoch(0);
+  CHECK_FALSE(again.is_ready());
+  std::uint64_t waits = 0;
+  for (bool more = true; more;) {
+    const bool ready = again.is_ready();
+    more = again.next().has_value();
+    if (more && !ready) ++waits;
+  }
+  CHECK(waits == l.batches());
+
+  for (const int fails : {5, 15}) {  // within a group, and as the last of one
+    wick::loader failing = make(fails);
+    auto range = failing.epoch(0);
+    for (int i = 0; i < fails; ++i) REQUIRE(range.next());
+    CHECK(range.is_ready());
+    CHECK_THROWS_AS(range.next(), wick::sample_error);
+    CHECK(range.is_ready() == (fails != 15));
+    REQUIRE(range.next());
+    CHECK(range.is_ready());
+    failing.refresh();
+    CHECK_FALSE(range.is_ready());
+  }
 }
 
 TEST_CASE(

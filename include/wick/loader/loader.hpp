@@ -97,8 +97,8 @@ class loader : public loader_base {
   /// the loader is unchanged then
   template <std::integral Number>
   epoch_range epoch(Number e) {
-    mine().epoch(static_cast<std::uint64_t>(e));
-    return epoch_range(mine());
+    typed().epoch(static_cast<std::uint64_t>(e));
+    return epoch_range(typed());
   }
   /// `for (auto& batch : train)`: epoch 0, or the rest of the epoch of a loaded state; after that, the epoch
   /// after the last one begun, finished or not.
@@ -111,18 +111,18 @@ class loader : public loader_base {
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block
   /// (also in a stage of any loader on that executor): use next_async(); and while another thread or
   /// coroutine is using the loader
-  std::optional<Batch> next() { return mine().next_value(); }
+  std::optional<Batch> next() { return typed().next_value(); }
   /// The same, but asks `keep` about ten times a second whether to wait: `next([] { return !stopped; })`.
   /// \throws wick::cancelled when it returns false; the next call waits for the same batch
   template <std::predicate Keep>
   std::optional<Batch> next(Keep keep) {
-    return mine().next_value_while(keep);
+    return typed().next_value_while(keep);
   }
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
-  task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&mine()); }
+  task<std::optional<Batch>> next_async() { return detail::loader_of<Batch>::next_value_async(&typed()); }
 
  private:
-  detail::loader_of<Batch>& mine() const { return static_cast<detail::loader_of<Batch>&>(shell()); }
+  detail::loader_of<Batch>& typed() const { return static_cast<detail::loader_of<Batch>&>(shell()); }
 };
 
 template <class Source, class... S>

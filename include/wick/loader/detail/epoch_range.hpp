@@ -70,7 +70,7 @@ class epoch_range {
  private:
   static void advance(loader_of<Batch>& of, std::uint64_t pass) {
     of.require_pass(pass);
-    if (!of.is_ready_here()) of.require_outside("next()", "co_await next_async()");
+    if (!of.user().still_this_thread()) of.require_outside("next()", "co_await next_async()");
     of.current.reset();  // frees its memory before waiting for the next
     of.current = of.next_value();
   }

@@ -74,6 +74,7 @@ class loader_core {
   // ---- functions of the same name in loader_shell ----
 
   bool next_in_group();
+  bool is_ready() const noexcept { return progress_.group.under_way(); }
   std::uint64_t items_left() const noexcept {
     return settings_.facts().batched ? progress_.left : samples_left();
   }

@@ -29,11 +29,10 @@ class loader_of final : public loader_shell {
     compiled_for_these_headers::here();
   }
 
-  /// Whether next_value() has a sample of a group for this thread, without waiting. For most samples, a hold
-  /// and a check of the thread would cost more than handing one over; both were done for the group.
-  bool is_ready_here() noexcept { return user().still_this_thread() && is_ready(); }
   std::optional<Batch> next_value(const wait_check* check = nullptr) {
-    if (is_ready_here() && next_in_group()) return hand_over();
+    // For most samples, a hold and a check of the thread would cost more than handing one over; both were
+    // done for the group.
+    if (user().still_this_thread() && next_in_group()) return hand_over();
     require_outside("next()", "co_await next_async()");
     single_user::hold mine(user(), "next()");
     if (!next(check)) return std::nullopt;

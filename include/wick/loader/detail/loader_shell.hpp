@@ -49,9 +49,8 @@ class loader_shell {
   static task<bool> next_async(loader_shell* self);
   /// Takes the next sample of a group; false when the group has no more.
   bool next_in_group();
-  /// Without batch(): whether the taken group has samples left, some of which may be left out. A hint, as of
-  /// the time the last one was taken.
-  bool is_ready() const noexcept { return ready_; }
+  /// Without batch(): whether the group that was taken has samples left, some of which may be left out.
+  bool is_ready() const noexcept;
   std::size_t slot() const noexcept { return slot_; }
   single_user& user() noexcept { return user_; }
   /// \throws std::logic_error on the executor's own threads
@@ -69,7 +68,8 @@ class loader_shell {
 
  protected:
   friend loader_core;
-  /// Moves the content out of a finished batch, and drops it again. take() returns whether there is a batch.
+  /// take() moves the content out of a finished batch, and returns whether there is a batch. drop_taken()
+  /// drops that content.
   virtual bool take(batch_job& j) = 0;
   virtual void drop_taken() noexcept = 0;
   /// Prepares the taken batch on the consumer's thread.
@@ -82,9 +82,8 @@ class loader_shell {
 
   single_user user_;
   std::atomic<std::uint64_t> pass_{0};  // a range reads it before it knows who else uses the loader
-  bool ready_ = false;
   std::size_t slot_ = 0;
-  loader_core* core_;  // last: it uses all of these
+  owned<loader_core> core_;  // last: it refers to all of these
 };
 
 }  // namespace wick::detail

@@ -45,12 +45,13 @@ void refuse_empty_loader() {
 }
 
 loader_shell::loader_shell(owned<executor> own, owned<erased_pipeline> what, const loader_options& options)
-    : core_(new loader_core(*this, std::move(own), std::move(what), options)) {}
-loader_shell::~loader_shell() { delete core_; }
+    : core_(make_owned<loader_core>(*this, std::move(own), std::move(what), options)) {}
+loader_shell::~loader_shell() = default;
 
 void loader_shell::epoch(std::uint64_t e) { core_->epoch(e); }
 bool loader_shell::next(const wait_check* check) { return core_->next(check); }
-task<bool> loader_shell::next_async(loader_shell* self) { return loader_core::next_async(self->core_); }
+task<bool> loader_shell::next_async(loader_shell* self) { return loader_core::next_async(self->core_.get()); }
+bool loader_shell::is_ready() const noexcept { return core_->is_ready(); }
 bool loader_shell::next_in_group() { return core_->next_in_group(); }
 void loader_shell::require_outside(const char* call, const char* instead) const {
   core_->on().require_outside(call, instead);

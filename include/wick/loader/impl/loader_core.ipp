@@ -71,7 +71,6 @@ void loader_core::begin(std::uint64_t e, bool outruns) {
   if (by) plans_.go_by(std::move(by));
   if (!progress_.resumes(e)) records_.account.begin(e);
   progress_.begin(e, plan());
-  shell_.ready_ = false;
   if (outruns) shell_.pass_.fetch_add(1, std::memory_order_relaxed);  // ends ranges of the last epoch
   const std::uint64_t number = progress_.number(plan());
   records_.drops.begin(number == 0 && !progress_.group.resumes());
@@ -199,10 +198,8 @@ bool loader_core::deliver(batch_job& j) {
 }
 
 bool loader_core::next_in_group() {
-  shell_.ready_ = false;
   const std::optional<std::size_t> found =
       progress_.group.next(plan(), records_, [this](std::size_t slot) { return shell_.has(slot); });
-  shell_.ready_ = progress_.group.under_way();
   if (found) shell_.slot_ = *found;
   return found.has_value();
 }
