@@ -18,6 +18,7 @@
 #include <wick/batch/ragged.hpp>
 #include <wick/failures/on_error.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/sampling/order.hpp>
