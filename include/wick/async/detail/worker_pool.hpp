@@ -120,7 +120,8 @@ class worker_pool {
   /// Of two calls to this, or ends of a helper, the later one sees the writes before the earlier one.
   void order_with_helpers() noexcept { helpers_.fetch_or(0, std::memory_order_acq_rel); }
 
-  /// Whether jobs or calls may be waiting for the calling thread, which is a worker or one of io()'s.
+  /// Whether the calling thread is a worker or one of io()'s threads, so that jobs or calls may be waiting
+  /// for it.
   bool must_not_block() const noexcept { return this_slot() < workers() || io_.has_this_thread(); }
   /// For a wait on such a thread, which would stop all jobs if every thread did the same: runs a waiting job
   /// or call on top of the caller. Returns false if there is none, and on any other thread.
@@ -179,9 +180,10 @@ class worker_pool {
   void end_workers() noexcept;
 
   const process_mark born_;
-  std::size_t workers_ = 0;
+  const std::size_t workers_;
   owned<queues> queues_;
-  std::atomic<std::uint32_t> helpers_{0};
+  alignas(64) std::atomic<std::uint32_t> helpers_{
+      0};  // the consumer writes it, and workers read what is above
   std::atomic<std::size_t> store_reads_{0};
   detail::tenants tenants_;
   owned<threads> threads_;
