@@ -58,8 +58,8 @@ struct has_ragged<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
-/// What of pack() doesn't depend on the kind of the columns. The epoch's plan says which samples make up a
-/// row.
+/// The part of pack() that doesn't depend on the kind of the columns. The epoch's plan says which samples
+/// make up a row.
 class row_packing {
  public:
   /// \throws wick::error

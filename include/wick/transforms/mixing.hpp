@@ -150,7 +150,10 @@ class mosaic_stage {
     } else if constexpr (std::is_same_v<T, lazy_image>) {  // a field of a struct keeps its type
       image pixels[4];
       image* all[4] = {};
-      for (std::size_t i = 0; i < plan.count; ++i) *(all[i] = &pixels[i]) = std::move(*from[i]).pixels();
+      for (std::size_t i = 0; i < plan.count; ++i) {
+        pixels[i] = std::move(*from[i]).pixels();
+        all[i] = &pixels[i];
+      }
       join_pictures(all, plan);
       from[0]->replace_pixels(std::move(pixels[0]));
     } else if constexpr (std::is_same_v<T, mask>) {

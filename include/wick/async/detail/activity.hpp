@@ -14,7 +14,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The kinds of waits. `nothing`: it runs, or waits for something outside wick.
+/// The kinds of waits. `nothing`: the work runs, or waits for something outside wick.
 enum class wait_for : std::uint8_t {
   nothing,
   io_thread,

@@ -14,7 +14,7 @@ namespace wick::inline v0_1::detail {
 /// A window is a number of calls at one limit; calls that began under another limit don't count. A higher
 /// limit must give 5 % more, a lower one may give 2 % less; a trial that gives much less ends before its
 /// window does. After all trials have failed, it pauses before it tries again, each time twice as long, up to
-/// a bound. The pauses end when the rate of the calls changes.
+/// a bound. A successful trial resets the pause, and a change of the calls' rate by over 30 % ends it.
 class concurrency {
  public:
   /// Starts at `first`; stays in [least, most].

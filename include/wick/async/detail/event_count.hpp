@@ -27,9 +27,9 @@ namespace wick::inline v0_1::detail {
 ///
 /// Writes before notify are visible to the woken thread. Any thread may call any member, in this order:
 /// begin_search, then found or retire; after retire, either cancel or sleep, both of which make it a searcher
-/// again. After retire it may first call begin_nap and then either end_nap or nap, as often as it likes. No
-/// thread may be asleep when this is destroyed: call notify_all, and join the sleepers. `Atomics` is for the
-/// tests (see detail::std_atomics).
+/// again. Between the two, the thread may call begin_nap and then either end_nap or nap, any number of times.
+/// No thread may be asleep when this is destroyed: call notify_all, and join the sleepers. `Atomics` is for
+/// the tests (see detail::std_atomics).
 template <class Atomics = detail::std_atomics>
 class basic_event_count {
  public:

@@ -11,7 +11,7 @@ namespace wick::inline v0_1::detail {
 using interruption_check = void (*)();
 std::atomic<interruption_check>& interruption() noexcept;
 
-/// True once another call has failed, so that this thread's wait is no longer needed.
+/// Null, or points to a flag that is true once another call has failed: this thread's wait isn't needed then.
 inline thread_local const std::atomic<bool>* no_longer_wanted = nullptr;
 
 /// For wait loops: call it about ten times a second. \throws wick::cancelled, and what interruption() throws

@@ -47,7 +47,7 @@ class steal_queue {
     return pop_half(&item, 1) != 0 ? item : nullptr;
   }
   /// Takes the oldest items into `to`: half of those present, rounded up, at most `most`. Returns how many;
-  /// the elements of `to` after them are overwritten.
+  /// the elements of `to` after them may be overwritten.
   std::size_t pop_half(T** to, std::size_t most) noexcept {
     // A stale head does no harm: the exchange below fails then and loads the new one.
     std::uint64_t head = head_.load(std::memory_order_relaxed);

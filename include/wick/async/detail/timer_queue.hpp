@@ -48,7 +48,7 @@ class timer_queue {
   bool add(timer& t);
 
   /// True: the timer was waiting, and `expired` isn't called. False: `expired` is being called or has been;
-  /// or the timer hasn't been added yet, and add() refuses it.
+  /// or the timer hasn't been added yet; a later add() refuses it.
   bool cancel(timer& t) noexcept;
 
   /// The number of timers that wait at this moment.

@@ -22,7 +22,7 @@ struct worker_pool::queues : run_queues {
 };
 
 struct worker_pool::threads {
-  /// What other threads may read of a worker's, as long as it lives.
+  /// What other threads may read about a worker, as long as this exists.
   struct look {
     std::atomic<const resumption*> at{nullptr};
     std::atomic<int> id{0};

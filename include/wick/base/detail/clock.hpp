@@ -1,5 +1,5 @@
 /// \file
-/// Finds how long a tick takes of the clock that costs a few nanoseconds.
+/// Finds how long a tick of the fast clock takes; reading that clock costs a few nanoseconds.
 #pragma once
 
 #include <cstdint>

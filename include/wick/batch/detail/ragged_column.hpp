@@ -84,7 +84,7 @@ class row_column : public fitting_column {
   slab number_slab(std::size_t count) {
     return pool_->acquire(count * sizeof(std::int64_t), number_ * (max_fields + 1) + 1);
   }
-  /// Copies row i and frees it here, not in the training loop's thread. \returns its bytes
+  /// Copies row i and frees it here, not in the training loop's thread. \returns its size in bytes
   std::size_t take_row(std::size_t i, std::byte* to) {
     const std::size_t own = rows_[i].size() * sizeof(T);
     if (own != 0) std::memcpy(to, rows_[i].data(), own);

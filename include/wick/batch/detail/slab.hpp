@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include <wick/base/detail/brief_lock.hpp>
 #include <wick/base/detail/owned.hpp>
 #include <wick/ext/slab_memory.hpp>
 
@@ -66,7 +65,7 @@ class slab {
 /// Keeps free blocks of recently requested sizes. Among free blocks of exactly the requested size, a request
 /// gets one last used on the same processor, since that is in its cache, else the one returned last. Without
 /// one of that size, it gets the smallest block that is at most twice as large. If there is none, but one
-/// that is less than half too small, a new block replaces that one: with changing batch sizes, the pool ends
+/// that is too small by at most half, a new block replaces that one: with changing batch sizes, the pool ends
 /// up with as many blocks as are in use at a time. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
@@ -85,7 +84,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
-  /// `user` is a small number for each user (a column of a batch). Each of them has as many blocks in use.
+  /// `user` is a small number that identifies a user (a column of a batch): each has its own blocks in use.
   /// \throws std::bad_alloc
   slab acquire(std::size_t bytes, std::size_t user = 0);
   /// After the last request: frees all free blocks, and each block as it returns. A batch that outlives its
@@ -98,8 +97,8 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
   /// Bytes of all blocks, in use or kept, except detached ones if the memory recycles blocks.
   std::size_t bytes() const noexcept;
-  /// The most bytes that free blocks may take: the largest recently requested size of each user, times its
-  /// blocks in use at a time, and 16 MiB.
+  /// The most bytes that free blocks may take: 16 MiB, plus each user's largest recently requested size
+  /// times its blocks in use at a time.
   std::size_t kept_at_most() const noexcept;
 
  private:

@@ -2,6 +2,7 @@
 /// Implements batch/detail/slab.hpp. Included in exactly one file of a program.
 #pragma once
 
+#include <wick/base/detail/brief_lock.hpp>
 #include <wick/batch/detail/slab.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -85,7 +86,7 @@ bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   return first;
 }
 
-/// Nothing fits. The smallest block that is less than half too small makes way: the new one serves nearly
+/// Nothing fits. The smallest block that is too small by at most half makes way: the new one serves nearly
 /// everything that it did, and the number of blocks stays the same.
 void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
   std::size_t least = free_.size();

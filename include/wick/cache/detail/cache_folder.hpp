@@ -20,7 +20,7 @@ std::string in_quotes(const std::string& path);
 bool lock(int file, int how, int milliseconds) noexcept;
 
 bool write_all(int file, std::span<const std::byte> all, std::uint64_t offset) noexcept;
-/// False if the file is shorter, or with errno set.
+/// False if the file is shorter, or on an error, with the reason in errno.
 bool read_all(int file, std::byte* to, std::size_t size, std::uint64_t offset) noexcept;
 /// Reads from the page cache only; fewer bytes, or -1, if it doesn't have all of them.
 ::ssize_t read_cached(int file, std::byte* to, std::size_t size, std::uint64_t offset) noexcept;

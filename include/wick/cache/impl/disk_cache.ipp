@@ -308,7 +308,7 @@ std::vector<std::string> disk_cache::other_sets() const {
 void disk_cache::count_others() {
   others_ = 0;
   for (const std::string& set : other_sets()) others_ += cache_folder::size_of_set(set);
-  count_again_ = used() + most_ / 64;  // concurrent processes exceed the limit by no more than this
+  count_again_ = used() + most_ / 64;  // how far each process that writes may exceed the limit
 }
 
 bool disk_cache::make_room(std::uint64_t bytes) {

@@ -191,8 +191,8 @@ class jpeg_decompressor {
   std::span<const jpeg_component_info> components() const noexcept {
     return {info_.comp_info, static_cast<std::size_t>(info_.num_components)};
   }
-  /// The side in pixels to which libjpeg scales the component's 8 x 8 blocks when the image's are scaled to
-  /// `scale`: it's doubled as long as the image's size is a multiple of the component's (jdmaster.c).
+  /// The side in pixels, at most 8, to which libjpeg scales the component's 8 x 8 blocks when the image's are
+  /// scaled to `scale`: doubled while the image's sampling is a multiple of the doubled one (jdmaster.c).
   int block_side(const jpeg_component_info& c, int scale) const noexcept {
     const int across = info_.max_h_samp_factor * scale, down = info_.max_v_samp_factor * scale;
     int side = scale;

@@ -9,8 +9,8 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A file whose lock is held by one process, or one thread that opened it itself, at a time. release()
-/// removes the file; a killed process's lock is released by the system.
+/// A file whose lock is held by one process at a time, or by one thread, if threads open it separately.
+/// release() removes the file; the system releases a killed process's lock.
 class lock_file {
  public:
   enum outcome : unsigned char { held, busy, impossible };

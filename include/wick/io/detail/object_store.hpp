@@ -34,7 +34,7 @@ struct remote_object {
   detail::object_store* store = nullptr;
   std::uint64_t indexed = 0;                 ///< its version when the source indexed it; 0 if it didn't
   std::atomic<std::uint64_t> size{unknown};  ///< bytes, as in the first response
-  std::atomic<std::uint64_t> version{0};     ///< a hash of the first response's ETag, or date; 0 before it
+  std::atomic<std::uint64_t> version{0};     ///< a hash of the first response's ETag, or date; 0 until then
 };
 
 }  // namespace wick

@@ -8,8 +8,9 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Null if the options name one. \param device  whether the loader feeds one \throws wick::error when the
-/// options name one and set up another, or have a number out of range
+/// Null if the options name an executor. \param device  whether the loader feeds a device
+/// \throws wick::error when the options name an executor and also set its threads, or have a number out of
+/// range
 owned<executor> own_executor(const loader_options& options, bool device);
 
 }  // namespace wick::detail

@@ -122,7 +122,7 @@ class report_recorder {
   report_timeline timeline_;
   std::uint64_t depths_every_ = 0;        // ticks
   std::uint64_t begun_ = 0, waited_ = 0;  // of the current iteration
-  std::uint64_t came_ = 0;                // when the batch before it came
+  std::uint64_t came_ = 0;                // when the last batch came, plus the time spent in look() for it
   bool first_ = true;                     // of an epoch
   bool in_step_ = false;
   std::uint64_t taken_ = 0, samples_ = 0;

@@ -52,8 +52,8 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   stage_clock* const clocks = mine.clocks;
   stage_clock& order = clocks[run_.facts.order_row];
   const std::uint64_t begun = now_ticks();
-  // Slow samples have clocks read between stages. Of fast ones, only the first few of one run in 64 do, and
-  // stand for 64 runs.
+  // Clocks are read between the stages of slow samples. Of fast ones, only the first few of one run in 64 are
+  // timed, and they stand for 64 runs.
   const bool slow = grain_.slow_samples();
   const bool timed = slow || order.count() >= mine.next_timed;
   if (timed) mine.next_timed = order.count() + 64 * count;

@@ -114,8 +114,8 @@ class byte_budget {
   /// The most bytes that were ever out at one time.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
-  /// Takes the bytes at once or not at all; then the charge is empty. Any thread. Never overtakes a waiting
-  /// request.
+  /// Takes all of the bytes at once, or none, and then returns an empty charge. Any thread. Never overtakes a
+  /// waiting request.
   byte_charge try_acquire(std::size_t bytes) noexcept;
   /// The same, into an account.
   bool try_acquire(byte_account& into, std::size_t bytes) noexcept;

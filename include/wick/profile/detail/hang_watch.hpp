@@ -27,7 +27,7 @@ class hang_watch {
   /// Waits for a message that is being made.
   ~hang_watch();
 
-  /// The consumer waits for a batch during its lifetime, since `begun` (ticks).
+  /// As long as this exists, the consumer waits for a batch, and has done so since `begun` (ticks).
   class waiting {
    public:
     waiting(hang_watch& in, std::uint64_t begun, std::uint64_t sequence) noexcept : in_(in) {

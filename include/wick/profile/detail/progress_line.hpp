@@ -12,7 +12,7 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The remaining part of an epoch.
+/// How far an epoch is.
 struct progress_left {
   std::uint64_t items = 0;    ///< batches left; samples, if there are no batches
   std::uint64_t samples = 0;  ///< delivered so far

@@ -140,8 +140,8 @@ class stage_record {
   std::uint64_t waited(wait_for what) const noexcept {
     return waits_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
-  /// The next report starts with no slowest sample. Any thread may call it; a slower sample may just be
-  /// missed.
+  /// The next report starts without a slowest sample. Any thread may call it; a slower sample that ends at
+  /// the same moment may be missed.
   void forget_slowest() noexcept {
     slowest_.store(0, std::memory_order_relaxed);
     costliest_.store(0, std::memory_order_relaxed);

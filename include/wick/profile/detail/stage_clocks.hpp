@@ -37,7 +37,7 @@ class stage_clocks {
     stage_record* records = nullptr;
     const tick_scale* scale = nullptr;
     trace_lane* lane = nullptr;
-    std::uint64_t next_timed = 0;  // samples until a run of short ones is timed again
+    std::uint64_t next_timed = 0;  // the count of samples at which a run of short ones is timed again
     std::uint64_t next_probe = 0;  // ticks
     thread_usage last;             // at the end of the last probe, at `last_at`
     std::uint64_t last_at = 0;

@@ -26,7 +26,7 @@ struct trace_subject {
   std::string (*key)(const void* source, std::uint64_t index) = nullptr;
 };
 
-/// Ready batches, and samples and bytes in flight, at a time in the file.
+/// Batches that are ready, and samples and bytes in flight; `at` is when that was, in the file's time.
 struct queue_depths {
   std::uint64_t ready = 0, samples = 0, bytes = 0, at = 0;
 };
@@ -106,7 +106,7 @@ class trace_file {
   std::uint64_t process_ = 0, first_thread_ = 0, first_id_ = 0;
   std::size_t io_named_ = 0;  // I/O threads with named tracks
   std::uint64_t base_ = 0,
-                offset_ = 0;        // in ns: the file's time 0, since 1970; from the steady clock to it
+                offset_ = 0;        // in ns: file time 0 since 1970; steady clock + offset_ = file time
   std::vector<reading> clocks_;     // ticks in between are interpolated
   std::vector<std::string> names_;  // of the stages, as JSON
 

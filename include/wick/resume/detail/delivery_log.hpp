@@ -29,7 +29,7 @@ struct delivery_start {
   std::uint64_t data = 0;        ///< identifies the data set
   std::uint64_t content = 0;     ///< 1: the hashes cover the samples' bytes, too
 
-  /// Whether the batches are of one training, whose ranks and places differ, and whose data may change.
+  /// Whether the batches are of one training. Their ranks and places may differ, and the data may change.
   bool same_training(const delivery_start& o) const noexcept {
     return seed == o.seed && batch_size == o.batch_size && content == o.content;
   }

@@ -14,7 +14,7 @@ namespace wick::inline v0_1::detail {
 struct http_answer {
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
   static constexpr std::size_t most_bytes = std::size_t{256} << 10;  ///< of all lines
-  /// How far before a range a server that ignores ranges may start.
+  /// The most bytes to drop before a range, from a server that ignores ranges and sends the whole object.
   static constexpr std::uint64_t most_dropped = std::uint64_t{1} << 20;
 
   int status = 0;
@@ -31,7 +31,7 @@ struct http_answer {
   std::string region;              ///< of an S3 bucket
   std::size_t bytes = 0;           ///< of all lines so far
 
-  /// Adds the next line, with its end. False if the lines are too long together.
+  /// Adds the next line, with its end. False if all lines together are too long.
   bool add(std::string_view line);
   /// The fault of a response to a request for the bytes from `from` up to `to`; empty if there is none. The
   /// read begins at `begin`: before `from` if an earlier response broke off.

@@ -27,7 +27,7 @@ std::uint64_t token_writer::finish() {
 
 namespace {
 
-std::string misfit_of(std::int64_t id, std::size_t size) {
+std::string too_narrow_text(std::int64_t id, std::size_t size) {
   const std::string wider = std::in_range<std::uint32_t>(id)  ? "uint32_t"
                             : std::in_range<std::int32_t>(id) ? "int32_t"
                                                               : "int64_t";
@@ -38,11 +38,11 @@ std::string misfit_of(std::int64_t id, std::size_t size) {
 }  // namespace
 
 void token_writer::refuse(std::int64_t id, std::size_t size) const {
-  throw source_error(path_, "write_tokens", "token " + misfit_of(id, size));
+  throw source_error(path_, "write_tokens", "token " + too_narrow_text(id, size));
 }
 
 void token_writer::refuse_end(std::int64_t id, std::size_t size) {
-  throw error("write_tokens: .end_of_text = " + misfit_of(id, size));
+  throw error("write_tokens: .end_of_text = " + too_narrow_text(id, size));
 }
 
 }  // namespace wick::detail
