@@ -19,7 +19,7 @@ if (($# == 0)) || [[ $1 == -* ]]; then
     for source in "$folder$name.cpp" "$folder"*.cpp "$folder"run.sh; do
       [[ -e $source ]] && sources+=("$source")
     done
-    about=$(awk '/^(\/\/|#)/ { sub(/^(\/\/+|#+) */, ""); if ($0 !~ /^(!|\\file|include|$)/) { print; exit } }' "${sources[@]}")
+    about=$(awk '/^(\/\/|#)/ { sub(/^(\/\/+|#+) */, ""); if ($0 !~ /^(!|include|$)/) { print; exit } }' "${sources[@]}")
     printf '  %-14s %s\n' "$name" "$about"
   done
   exit

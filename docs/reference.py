@@ -169,8 +169,8 @@ class House:
         self.purpose = {}  # header: its first comment
         texts = {h.relative_to(HEADERS).as_posix(): h.read_text(encoding="utf-8") for h in sorted(HEADERS.rglob("*.hpp")) if h.parent.name != "impl"}
         for path, text in texts.items():
-            about = re.match(r"/// \\file\n((?:///.*\n)*)", text)
-            self.purpose[path] = " ".join(line[3:].strip() for line in about.group(1).splitlines()) if about else ""
+            about = re.match(r"((?://.*\n)*)", text)
+            self.purpose[path] = " ".join(line[2:].strip() for line in about.group(1).splitlines())
             self.add(read(text), (), self.told_as(path, texts))
         for name, found in list(self.public.items()):
             # A class may be declared, and only a specialization of it defined; that of a misfit only says what is wrong.

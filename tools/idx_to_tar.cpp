@@ -1,6 +1,5 @@
-/// \file
-/// Writes the pictures of two idx files as PNGs into tar shards, KEY.png beside KEY.cls as WebDataset has
-/// them.
+// Writes the pictures of two idx files as PNGs into tar shards, KEY.png beside KEY.cls as WebDataset has
+// them.
 
 #include <array>
 #include <charconv>

@@ -1,6 +1,5 @@
-/// \file
-/// Says from a training's delivery logs whether each sample came exactly once, on all ranks and through all
-/// restarts.
+// Says from a training's delivery logs whether each sample came exactly once, on all ranks and through all
+// restarts.
 
 #include <cstdio>
 #include <exception>

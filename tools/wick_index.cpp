@@ -1,6 +1,5 @@
-/// \file
-/// Writes the index of tar shards beside them, so that a training on a server's shards need not read them
-/// whole.
+// Writes the index of tar shards beside them, so that a training on a server's shards need not read them
+// whole.
 
 #include <cinttypes>
 #include <cstdio>

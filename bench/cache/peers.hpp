@@ -1,5 +1,4 @@
-/// \file
-/// wick's caches beside the Python loaders that keep decoded pictures.
+// wick's caches beside the Python loaders that keep decoded pictures.
 #pragma once
 
 #include <filesystem>

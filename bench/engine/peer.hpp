@@ -1,6 +1,5 @@
-/// \file
-/// What each library is asked to do. All answer with something that can be checked; nothing when they have no
-/// such thing.
+// What each library is asked to do. All answer with something that can be checked; nothing when they have no
+// such thing.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// The limit: libjpeg-turbo decodes just what a picture's work needs, in a loop on some threads, without a
-/// resize.
+// The limit: libjpeg-turbo decodes just what a picture's work needs, in a loop on some threads, without a
+// resize.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// torch::data over the same pictures, with wick's decoder and resize in its data set: what differs is the
-/// loader.
+// torch::data over the same pictures, with wick's decoder and resize in its data set: what differs is the
+// loader.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// The pipelines that are measured, and what each does to which picture.
+// The pipelines that are measured, and what each does to which picture.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The same samples by bare threads that keep no order: the limit that an ordered loader is measured against.
+// The same samples by bare threads that keep no order: the limit that an ordered loader is measured against.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// Samples that take a certain time, a few of them much longer.
+// Samples that take a certain time, a few of them much longer.
 #pragma once
 
 #include <array>

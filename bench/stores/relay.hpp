@@ -1,6 +1,5 @@
-/// \file
-/// A link for benchmarks: a relay in front of a server that delays all bytes and lets through so many a
-/// second.
+// A link for benchmarks: a relay in front of a server that delays all bytes and lets through so many a
+// second.
 #pragma once
 
 #include <arpa/inet.h>

@@ -1,6 +1,5 @@
-/// \file
-/// What decoding costs without a loader: stb_image in a loop on some threads. Compiled as wick compiles it.
-/// To be included in one file of a program.
+// What decoding costs without a loader: stb_image in a loop on some threads. Compiled as wick compiles it.
+// To be included in one file of a program.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// The lap of a loader.
+// The lap of a loader.
 #pragma once
 
 #include <cstdint>

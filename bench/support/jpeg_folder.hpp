@@ -1,6 +1,5 @@
-/// \file
-/// A folder of JPEGs with a sub-folder per class, made up but with the detail of photographs. To be included
-/// in one file of a program.
+// A folder of JPEGs with a sub-folder per class, made up but with the detail of photographs. To be included
+// in one file of a program.
 #pragma once
 
 #include <algorithm>

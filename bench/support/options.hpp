@@ -1,5 +1,4 @@
-/// \file
-/// The command line of all benchmarks.
+// The command line of all benchmarks.
 #pragma once
 
 #include <cstdio>

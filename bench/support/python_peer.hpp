@@ -1,6 +1,5 @@
-/// \file
-/// A peer that runs in Python, in a process of its own: started once, then asked for one turn after the
-/// other, and stopped in between so that what it fetches ahead costs the others nothing.
+// A peer that runs in Python, in a process of its own: started once, then asked for one turn after the
+// other, and stopped in between so that what it fetches ahead costs the others nothing.
 #pragma once
 
 #include <csignal>

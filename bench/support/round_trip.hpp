@@ -1,5 +1,4 @@
-/// \file
-/// How far apart two processors are: what a cache line takes from one to the other and back.
+// How far apart two processors are: what a cache line takes from one to the other and back.
 #pragma once
 
 #include <atomic>

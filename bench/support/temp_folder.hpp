@@ -1,5 +1,4 @@
-/// \file
-/// A folder that is gone when the program is, however it ends.
+// A folder that is gone when the program is, however it ends.
 #pragma once
 
 #include <cerrno>

@@ -1,6 +1,5 @@
-/// \file
-/// Wall and processor time of contestants that run in turns, and what is said of the figures: medians and
-/// ratios.
+// Wall and processor time of contestants that run in turns, and what is said of the figures: medians and
+// ratios.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Work of a known length, for stages of made-up pipelines.
+// Work of a known length, for stages of made-up pipelines.
 #pragma once
 
 #include <ctime>

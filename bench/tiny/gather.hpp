@@ -1,7 +1,6 @@
-/// \file
-/// The limit: what 28 × 28 bytes a sample cost when there is nothing but the copying. No stages, no order
-/// kept, no consumer of batches; the order is worked out beforehand. Which loop is fastest differs from
-/// processor to processor, so there are several.
+// The limit: what 28 × 28 bytes a sample cost when there is nothing but the copying. No stages, no order
+// kept, no consumer of batches; the order is worked out beforehand. Which loop is fastest differs from
+// processor to processor, so there are several.
 #pragma once
 
 #include <atomic>

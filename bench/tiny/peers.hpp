@@ -1,5 +1,4 @@
-/// \file
-/// The data of this benchmark, and those that wick is compared with.
+// The data of this benchmark, and those that wick is compared with.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// What pipelines of any domain need: the loader, orders, read(), array_batch(), caches, and files. Without
-/// Torch.
+// What pipelines of any domain need: the loader, orders, read(), array_batch(), caches, and files. Without
+// Torch.
 #pragma once
 
 // First, because the compiler names each file on the way to an error about stages that don't fit together.

@@ -1,5 +1,4 @@
-/// \file
-/// Includes wick without Torch: all domains, tools, and what coroutines use. Batches are wick::array.
+// Includes wick without Torch: all domains, tools, and what coroutines use. Batches are wick::array.
 #pragma once
 
 #include <wick/async/async_semaphore.hpp>

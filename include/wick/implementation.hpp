@@ -1,7 +1,6 @@
-/// \file
-/// The bodies of wick's functions that aren't templates. They are compiled once: by CMake as wick::core, or
-/// in the one file that defines WICK_IMPLEMENTATION. Third-party decoders, stb_image and libjpeg-turbo, are
-/// compiled beside it.
+// The bodies of wick's functions that aren't templates. They are compiled once: by CMake as wick::core, or
+// in the one file that defines WICK_IMPLEMENTATION. Third-party decoders, stb_image and libjpeg-turbo, are
+// compiled beside it.
 #pragma once
 
 #include <wick/async/impl/all_of_async.ipp>

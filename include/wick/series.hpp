@@ -1,5 +1,4 @@
-/// \file
-/// Pipelines of time series, arrays, and replay buffers, without Torch: common.hpp, windows, and raw records.
+// Pipelines of time series, arrays, and replay buffers, without Torch: common.hpp, windows, and raw records.
 #pragma once
 
 #include <wick/batch/ragged.hpp>

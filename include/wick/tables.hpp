@@ -1,6 +1,5 @@
-/// \file
-/// Pipelines of tables, without Torch: common.hpp, CSV, and NumPy and safetensors files. Parquet is in
-/// <wick/tables/parquet.hpp>.
+// Pipelines of tables, without Torch: common.hpp, CSV, and NumPy and safetensors files. Parquet is in
+// <wick/tables/parquet.hpp>.
 #pragma once
 
 #include <wick/common.hpp>

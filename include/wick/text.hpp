@@ -1,5 +1,4 @@
-/// \file
-/// Pipelines of text and tokens, without Torch: common.hpp, lines, tokens, pack(), and batches of any length.
+// Pipelines of text and tokens, without Torch: common.hpp, lines, tokens, pack(), and batches of any length.
 #pragma once
 
 #include <wick/batch/pack.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// What needs LibTorch: batches of tensors, pin(), transfer(), and data sets of torch::data.
+// What needs LibTorch: batches of tensors, pin(), transfer(), and data sets of torch::data.
 #pragma once
 
 #include <wick/torch/archive.hpp>

@@ -1,6 +1,5 @@
-/// \file
-/// wick's version, in the only place that states it. CMake, the vcpkg port, and the single header read it
-/// from here.
+// wick's version, in the only place that states it. CMake, the vcpkg port, and the single header read it
+// from here.
 #pragma once
 
 namespace wick::inline v0_1 {

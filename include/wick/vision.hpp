@@ -1,5 +1,4 @@
-/// \file
-/// Pipelines of pictures, without Torch: common.hpp, decode(), transforms, and parts such as boxes and masks.
+// Pipelines of pictures, without Torch: common.hpp, decode(), transforms, and parts such as boxes and masks.
 #pragma once
 
 #include <wick/batch/ragged.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes all of wick, with LibTorch.
+// Includes all of wick, with LibTorch.
 #pragma once
 
 #include <wick/core.hpp>

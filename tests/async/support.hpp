@@ -1,6 +1,5 @@
-/// \file
-/// What the tests of the engine share: jobs out of callables, waits that give up instead of hanging, counted
-/// objects.
+// What the tests of the engine share: jobs out of callables, waits that give up instead of hanging, counted
+// objects.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// Batches of pack() for tests.
+// Batches of pack() for tests.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// The bodies of the engine: each of these programs is one file, and links nothing else of wick.
+// The bodies of the engine: each of these programs is one file, and links nothing else of wick.
 #pragma once
 
 #include <wick/async/impl/all_of_async.ipp>

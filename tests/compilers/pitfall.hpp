@@ -1,6 +1,5 @@
-/// \file
-/// What the programs of this folder share: what must hold, what a compiler is seen to do, how much stack was
-/// used.
+// What the programs of this folder share: what must hold, what a compiler is seen to do, how much stack was
+// used.
 #pragma once
 
 #include <cstddef>

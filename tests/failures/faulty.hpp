@@ -1,5 +1,4 @@
-/// \file
-/// Pipelines of which some samples fail, and what a consumer of them sees.
+// Pipelines of which some samples fail, and what a consumer of them sees.
 #pragma once
 
 #include <chrono>

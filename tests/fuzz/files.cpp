@@ -1,7 +1,6 @@
-/// \file
-/// Any bytes as a file of a source: samples or a wick::error come out, never anything else, and each sample's
-/// bytes can be had; the same of what wick itself keeps. The first byte of an input chooses the format, the
-/// rest is the file.
+// Any bytes as a file of a source: samples or a wick::error come out, never anything else, and each sample's
+// bytes can be had; the same of what wick itself keeps. The first byte of an input chooses the format, the
+// rest is the file.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

@@ -1,10 +1,9 @@
-/// \file
-/// Any bytes as a picture, through decode(), any geometry and color, into a batch's slot: pixels or a
-/// wick::error come out, never anything else, the same ones each time, and every byte of the slot is written.
-/// Whether wick or libjpeg-turbo decodes a JPEG makes no difference, nor does what wick has noted at an
-/// earlier decoding.
-///
-/// The first 16 bytes of an input choose what is done, the rest is the file.
+// Any bytes as a picture, through decode(), any geometry and color, into a batch's slot: pixels or a
+// wick::error come out, never anything else, the same ones each time, and every byte of the slot is written.
+// Whether wick or libjpeg-turbo decodes a JPEG makes no difference, nor does what wick has noted at an
+// earlier decoding.
+//
+// The first 16 bytes of an input choose what is done, the rest is the file.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,5 @@
-/// \file
-/// Any bytes as an answer of a store, an address, an endpoint, or a file of profiles: a value or a
-/// wick::error comes out. The first byte of an input chooses which, the rest is the text.
+// Any bytes as an answer of a store, an address, an endpoint, or a file of profiles: a value or a
+// wick::error comes out. The first byte of an input chooses which, the rest is the text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

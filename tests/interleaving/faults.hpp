@@ -1,6 +1,5 @@
-/// \file
-/// Sweeps that put one fault after the other into a header of the library, through its atomics, and see
-/// whether the checker finds it.
+// Sweeps that put one fault after the other into a header of the library, through its atomics, and see
+// whether the checker finds it.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// The orders of memory in the engine that may be weaker than they are, and why. The sweeps check that no
-/// scenario misses any of them, all at once.
+// The orders of memory in the engine that may be weaker than they are, and why. The sweeps check that no
+// scenario misses any of them, all at once.
 #pragma once
 
 #include "faults.hpp"

@@ -1,5 +1,4 @@
-/// \file
-/// Sources that change their size, and loaders made at that moment to compare with.
+// Sources that change their size, and loaders made at that moment to compare with.
 #pragma once
 
 #include <atomic>

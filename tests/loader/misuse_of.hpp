@@ -1,5 +1,4 @@
-/// \file
-/// What a call that is not allowed throws.
+// What a call that is not allowed throws.
 #pragma once
 
 #include <atomic>

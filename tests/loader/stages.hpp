@@ -1,5 +1,4 @@
-/// \file
-/// Stages whose bytes show a wrong position or epoch.
+// Stages whose bytes show a wrong position or epoch.
 #pragma once
 
 #include <cstdint>

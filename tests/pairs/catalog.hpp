@@ -1,6 +1,5 @@
-/// \file
-/// One source of each kind, and the callables that turn its item into the item that a stage takes. They are
-/// compiled and never run.
+// One source of each kind, and the callables that turn its item into the item that a stage takes. They are
+// compiled and never run.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// A source of ten numbers without anything around them, and what a pipeline makes of it.
+// A source of ten numbers without anything around them, and what a pipeline makes of it.
 #pragma once
 
 #include <cstddef>

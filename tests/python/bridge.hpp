@@ -1,5 +1,4 @@
-/// \file
-/// What the files of the module wick_bridge add to it: each the pipelines that its .py runs.
+// What the files of the module wick_bridge add to it: each the pipelines that its .py runs.
 #pragma once
 
 #include <nanobind/nanobind.h>

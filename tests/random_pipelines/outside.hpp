@@ -1,6 +1,5 @@
-/// \file
-/// Sources that need another library or program: an LMDB database, a web server, a Parquet table that pyarrow
-/// writes. A build that lacks one passes generate.py a shorter list of features.
+// Sources that need another library or program: an LMDB database, a web server, a Parquet table that pyarrow
+// writes. A build that lacks one passes generate.py a shorter list of features.
 #pragma once
 
 #include <array>

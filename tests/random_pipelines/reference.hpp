@@ -1,6 +1,5 @@
-/// \file
-/// A pipeline as a plain loop: each position of an epoch, one after the other, through the stages, with no
-/// engine, no workers, and no cache. A loader of the same pipeline must deliver the same rows, byte for byte.
+// A pipeline as a plain loop: each position of an epoch, one after the other, through the stages, with no
+// engine, no workers, and no cache. A loader of the same pipeline must deliver the same rows, byte for byte.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Small callables that the grammar of generate.py names.
+// Small callables that the grammar of generate.py names.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Sources and stages of LibTorch that the grammar of generate.py names.
+// Sources and stages of LibTorch that the grammar of generate.py names.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Entries of a replay buffer that can be checked.
+// Entries of a replay buffer that can be checked.
 #pragma once
 
 #include <array>

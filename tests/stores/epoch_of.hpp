@@ -1,5 +1,4 @@
-/// \file
-/// What an epoch of a source gives, for tests of stores.
+// What an epoch of a source gives, for tests of stores.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// What a loader says of a server that is silent.
+// What a loader says of a server that is silent.
 #pragma once
 
 #include <chrono>

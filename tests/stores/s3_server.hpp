@@ -1,5 +1,4 @@
-/// \file
-/// A real server of S3 for tests, and variables of the environment.
+// A real server of S3 for tests, and variables of the environment.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,4 @@
-/// \file
-/// Real web servers for tests: nginx, and one in Python that has faults on request.
+// Real web servers for tests: nginx, and one in Python that has faults on request.
 #pragma once
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
-/// \file
-/// What operator new has given and operator delete has not got back.
+// What operator new has given and operator delete has not got back.
 #pragma once
 
 namespace wick_stress {

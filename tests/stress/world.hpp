@@ -1,6 +1,5 @@
-/// \file
-/// What every stress scenario has: a seed that decides everything but timing, an account of what is alive,
-/// and a list of what went wrong.
+// What every stress scenario has: a seed that decides everything but timing, an account of what is alive,
+// and a list of what went wrong.
 #pragma once
 
 #include <atomic>

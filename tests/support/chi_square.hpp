@@ -1,5 +1,4 @@
-/// \file
-/// Whether counts look like those of a uniform distribution.
+// Whether counts look like those of a uniform distribution.
 #pragma once
 
 #include <cmath>

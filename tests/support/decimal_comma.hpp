@@ -1,5 +1,4 @@
-/// \file
-/// A locale that writes 0,5, for what must not depend on it.
+// A locale that writes 0,5, for what must not depend on it.
 #pragma once
 
 #include <clocale>

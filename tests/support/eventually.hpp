@@ -1,5 +1,4 @@
-/// \file
-/// Waits that give up instead of hanging, and say where.
+// Waits that give up instead of hanging, and say where.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,4 @@
-/// \file
-/// A file that is no longer in the page cache.
+// A file that is no longer in the page cache.
 #pragma once
 
 #include <fcntl.h>

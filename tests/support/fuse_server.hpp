@@ -1,6 +1,5 @@
-/// \file
-/// A file system whose files are in the hands of this program: every request comes to a thread of the test,
-/// which notes who asked. In the kernel's own protocol, so that no library is needed.
+// A file system whose files are in the hands of this program: every request comes to a thread of the test,
+// which notes who asked. In the kernel's own protocol, so that no library is needed.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,5 @@
-/// \file
-/// A part of a test in a forked child. Not under ThreadSanitizer (WICK_TEST_TSAN), which does not let a child
-/// of many threads start threads.
+// A part of a test in a forked child. Not under ThreadSanitizer (WICK_TEST_TSAN), which does not let a child
+// of many threads start threads.
 #pragma once
 
 #include <sys/types.h>

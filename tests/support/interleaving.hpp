@@ -1,6 +1,5 @@
-/// \file
-/// Runs a few threads of a test over every interleaving of their atomic operations, and over what the C++
-/// memory model lets loads read.
+// Runs a few threads of a test over every interleaving of their atomic operations, and over what the C++
+// memory model lets loads read.
 #pragma once
 
 #include <array>

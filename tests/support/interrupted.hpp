@@ -1,5 +1,4 @@
-/// \file
-/// A program that is interrupted, as Python's by Ctrl-C, while a source looks into its files.
+// A program that is interrupted, as Python's by Ctrl-C, while a source looks into its files.
 #pragma once
 
 #include <wick/async/detail/interruption.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// JPEGs of every kind, written by libjpeg, where there is one.
+// JPEGs of every kind, written by libjpeg, where there is one.
 #pragma once
 
 #include <array>

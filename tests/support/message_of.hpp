@@ -1,5 +1,4 @@
-/// \file
-/// The text of the wick::error that a call throws.
+// The text of the wick::error that a call throws.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// A source without files, and the samples delivered from it as one number.
+// A source without files, and the samples delivered from it as one number.
 #pragma once
 
 #include <array>

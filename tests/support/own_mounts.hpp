@@ -1,6 +1,5 @@
-/// \file
-/// File systems that a test mounts for itself: no other process sees them, and they are gone when it ends,
-/// however it ends.
+// File systems that a test mounts for itself: no other process sees them, and they are gone when it ends,
+// however it ends.
 #pragma once
 
 #ifdef __linux__

@@ -1,5 +1,4 @@
-/// \file
-/// The most memory that a call has held at once.
+// The most memory that a call has held at once.
 #pragma once
 
 #include <cstddef>

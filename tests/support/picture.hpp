@@ -1,5 +1,4 @@
-/// \file
-/// Pictures for tests: photograph-like pixels, encoded to files in memory, whole, odd and broken.
+// Pictures for tests: photograph-like pixels, encoded to files in memory, whole, odd and broken.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// What Pillow makes of pictures, computed while the tests run: nothing of it is stored.
+// What Pillow makes of pictures, computed while the tests run: nothing of it is stored.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Processes that do the same at once.
+// Processes that do the same at once.
 #pragma once
 
 #include <array>

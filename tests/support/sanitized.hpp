@@ -1,5 +1,4 @@
-/// \file
-/// Whether this is a build with a sanitizer, where tests do less.
+// Whether this is a build with a sanitizer, where tests do less.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -1,5 +1,4 @@
-/// \file
-/// SHA-256 (FIPS 180-4), to say that two runs gave the same bytes, and to name them.
+// SHA-256 (FIPS 180-4), to say that two runs gave the same bytes, and to name them.
 #pragma once
 
 #include <array>

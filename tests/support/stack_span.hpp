@@ -1,5 +1,4 @@
-/// \file
-/// How far down the stack code goes.
+// How far down the stack code goes.
 #pragma once
 
 #include <atomic>

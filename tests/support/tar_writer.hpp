@@ -1,5 +1,4 @@
-/// \file
-/// Writes tar archives, broken ones too, a block at a time.
+// Writes tar archives, broken ones too, a block at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// A folder of a test's own, gone with all that is in it when the test ends.
+// A folder of a test's own, gone with all that is in it when the test ends.
 #pragma once
 
 #include <cerrno>

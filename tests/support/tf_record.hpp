@@ -1,5 +1,4 @@
-/// \file
-/// Records of TFRecord files, as TensorFlow writes them.
+// Records of TFRecord files, as TensorFlow writes them.
 #pragma once
 
 #include <cstddef>

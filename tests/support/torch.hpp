@@ -1,7 +1,6 @@
-/// \file
-/// LibTorch for tests. Its logging header (or glog, in Debian's build) and doctest define macros of the same
-/// names: it comes first, its names go, and doctest's stay. Tests include support/doctest.hpp, which includes
-/// this where it's needed.
+// LibTorch for tests. Its logging header (or glog, in Debian's build) and doctest define macros of the same
+// names: it comes first, its names go, and doctest's stay. Tests include support/doctest.hpp, which includes
+// this where it's needed.
 #pragma once
 
 #ifdef DOCTEST_LIBRARY_INCLUDED

@@ -1,5 +1,4 @@
-/// \file
-/// Environment variables that a test sets.
+// Environment variables that a test sets.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,4 @@
-/// \file
-/// A thread that is busy.
+// A thread that is busy.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,7 @@
-/// \file
-/// A device in this process's memory that behaves as an accelerator does, as DeviceType::PrivateUse1: work is
-/// put on streams, each a queue with a thread of its own; events are recorded and waited for on these queues;
-/// memory goes back in stream order. Tests hold streams to make copies slow, and read in the log the
-/// requests to the device.
+// A device in this process's memory that behaves as an accelerator does, as DeviceType::PrivateUse1: work is
+// put on streams, each a queue with a thread of its own; events are recorded and waited for on these queues;
+// memory goes back in stream order. Tests hold streams to make copies slow, and read in the log the
+// requests to the device.
 #pragma once
 
 #include <cstddef>

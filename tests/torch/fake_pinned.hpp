@@ -1,8 +1,7 @@
-/// \file
-/// Page-locked memory for the fake device, with what Torch's caching host allocator promises and no more: a
-/// block that was freed is given out again when the streams that were seen to copy from it are done with what
-/// they had then. It knows a block by the context of a tensor's storage or by the block's first byte, as
-/// Torch does (record_event in ATen/core/CachingHostAllocator.h), and takes powers of two.
+// Page-locked memory for the fake device, with what Torch's caching host allocator promises and no more: a
+// block that was freed is given out again when the streams that were seen to copy from it are done with what
+// they had then. It knows a block by the context of a tensor's storage or by the block's first byte, as
+// Torch does (record_event in ATen/core/CachingHostAllocator.h), and takes powers of two.
 #pragma once
 
 #include <cstddef>

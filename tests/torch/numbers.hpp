@@ -1,5 +1,4 @@
-/// \file
-/// The least source that tests of batches need: sample i is i, and is called "row-i".
+// The least source that tests of batches need: sample i is i, and is called "row-i".
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Permits that coroutines share: a coroutine that finds too few permits suspends, and no worker ever blocks.
+// Permits that coroutines share: a coroutine that finds too few permits suspends, and no worker ever blocks.
 #pragma once
 
 #include <cstddef>

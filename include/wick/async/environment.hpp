@@ -1,5 +1,4 @@
-/// \file
-/// The environment that every wait of the engine needs: where to continue, and the token that may cancel it.
+// The environment that every wait of the engine needs: where to continue, and the token that may cancel it.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,4 @@
-/// \file
-/// The workers: threads that run jobs, steal from each other when idle, and sleep when all queues are empty.
+// The workers: threads that run jobs, steal from each other when idle, and sleep when all queues are empty.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// The callable that gets the message that no batch arrives.
+// The callable that gets the message that no batch arrives.
 #pragma once
 
 #include <memory>

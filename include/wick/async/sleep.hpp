@@ -1,5 +1,4 @@
-/// \file
-/// Sleeping without occupying a worker: pauses between retries, timeouts, polling.
+// Sleeping without occupying a worker: pauses between retries, timeouts, polling.
 #pragma once
 
 #include <coroutine>

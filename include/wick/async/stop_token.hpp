@@ -1,5 +1,4 @@
-/// \file
-/// Asking work to give up: a source makes one request, tokens show it, and callbacks run on it.
+// Asking work to give up: a source makes one request, tokens show it, and callbacks run on it.
 #pragma once
 
 #include <atomic>

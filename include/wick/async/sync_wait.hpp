@@ -1,5 +1,4 @@
-/// \file
-/// From ordinary code into coroutines: start a task and sleep until it is done.
+// From ordinary code into coroutines: start a task and sleep until it is done.
 #pragma once
 
 #include <type_traits>

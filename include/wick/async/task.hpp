@@ -1,5 +1,4 @@
-/// \file
-/// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
+// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
 #pragma once
 
 #include <atomic>

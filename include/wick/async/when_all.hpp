@@ -1,6 +1,5 @@
-/// \file
-/// Awaiting several things at once for all of their results: reading the members of a record, asking three
-/// servers.
+// Awaiting several things at once for all of their results: reading the members of a record, asking three
+// servers.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// Fields of any length in a batch: padded rows, concatenated values, or rows of several samples.
+// Fields of any length in a batch: padded rows, concatenated values, or rows of several samples.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,4 @@
-/// \file
-/// batch(n): from samples to batches. Position p of the epoch goes into slot p mod n of batch p / n.
+// batch(n): from samples to batches. Position p of the epoch goes into slot p mod n of batch p / n.
 #pragma once
 
 #include <cstddef>

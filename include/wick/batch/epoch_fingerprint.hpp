@@ -1,5 +1,4 @@
-/// \file
-/// The delivered samples of an epoch as a number, to compare runs, machines, and ranks.
+// The delivered samples of an epoch as a number, to compare runs, machines, and ranks.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Batches of rows that hold samples of any length, one after another.
+// Batches of rows that hold samples of any length, one after another.
 #pragma once
 
 #include <cstddef>

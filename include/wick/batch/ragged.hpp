@@ -1,5 +1,4 @@
-/// \file
-/// Batches of samples whose fields have any length: padded to the longest, or concatenated.
+// Batches of samples whose fields have any length: padded to the longest, or concatenated.
 #pragma once
 
 #include <concepts>

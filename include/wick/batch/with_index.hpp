@@ -1,5 +1,4 @@
-/// \file
-/// with_index(): a sample carries its index and key into the batch.
+// with_index(): a sample carries its index and key into the batch.
 #pragma once
 
 #include <cstdint>

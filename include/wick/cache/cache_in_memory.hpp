@@ -1,5 +1,4 @@
-/// \file
-/// cache_in_memory(): stages before it run once for each sample, stages after it run in every epoch.
+// cache_in_memory(): stages before it run once for each sample, stages after it run in every epoch.
 #pragma once
 
 #include <cstddef>

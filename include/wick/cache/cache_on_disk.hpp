@@ -1,6 +1,5 @@
-/// \file
-/// cache_on_disk(): the stages before it run once for each sample, for all processes of a machine and all
-/// their runs.
+// cache_on_disk(): the stages before it run once for each sample, for all processes of a machine and all
+// their runs.
 #pragma once
 
 #include <algorithm>

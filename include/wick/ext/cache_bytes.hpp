@@ -1,5 +1,4 @@
-/// \file
-/// How cache_on_disk() writes and reads a value of a type with save() and load().
+// How cache_on_disk() writes and reads a value of a type with save() and load().
 #pragma once
 
 #include <concepts>

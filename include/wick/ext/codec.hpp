@@ -1,5 +1,4 @@
-/// \file
-/// The decoding seam: the request to a decoder, its answer, and the choice of a decoder for a sample's bytes.
+// The decoding seam: the request to a decoder, its answer, and the choice of a decoder for a sample's bytes.
 #pragma once
 
 #include <array>

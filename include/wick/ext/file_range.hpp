@@ -1,5 +1,4 @@
-/// \file
-/// The location of a sample's encoded bytes on disk, which sources of files pass to read().
+// The location of a sample's encoded bytes on disk, which sources of files pass to read().
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// The stamp that shows read() that a file is no longer the one that a source indexed.
+// The stamp that shows read() that a file is no longer the one that a source indexed.
 #pragma once
 
 #include <cstdint>

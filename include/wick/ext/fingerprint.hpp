@@ -1,5 +1,4 @@
-/// \file
-/// A number that identifies the data and the pipeline: a resume compares it before it continues.
+// A number that identifies the data and the pipeline: a resume compares it before it continues.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The seam between a codec and the resize: a decoder delivers rows as it finishes them, so that a picture
-/// that only passes through is never whole in memory.
+// The seam between a codec and the resize: a decoder delivers rows as it finishes them, so that a picture
+// that only passes through is never whole in memory.
 #pragma once
 
 #include <cstdint>

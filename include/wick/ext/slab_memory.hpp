@@ -1,5 +1,4 @@
-/// \file
-/// The allocator of batches' memory.
+// The allocator of batches' memory.
 #pragma once
 
 #include <cstddef>

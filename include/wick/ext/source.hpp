@@ -1,5 +1,4 @@
-/// \file
-/// The concept of a source: a type that knows every sample and reads none. Each sample's journey begins here.
+// The concept of a source: a type that knows every sample and reads none. Each sample's journey begins here.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,4 @@
-/// \file
-/// The traits of a stage, one struct per stage: all that the engine knows about it.
+// The traits of a stage, one struct per stage: all that the engine knows about it.
 #pragma once
 
 #include <concepts>

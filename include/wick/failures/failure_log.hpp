@@ -1,5 +1,4 @@
-/// \file
-/// The log of failed samples: none disappears silently.
+// The log of failed samples: none disappears silently.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// The actions for a sample that fails: its batch fails, it is left out, another sample takes its place, or
-/// it is tried again.
+// The actions for a sample that fails: its batch fails, it is left out, another sample takes its place, or
+// it is tried again.
 #pragma once
 
 #include <cstddef>

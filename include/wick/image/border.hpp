@@ -1,5 +1,4 @@
-/// \file
-/// The border around a picture: its width and its fill.
+// The border around a picture: its width and its fill.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The boxes of a picture, with their labels: they are clipped and moved with the picture.
+// The boxes of a picture, with their labels: they are clipped and moved with the picture.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// decode(): turns encoded bytes into a picture. It reads only the header; the pixels are decoded when the
-/// slot in the batch is known.
+// decode(): turns encoded bytes into a picture. It reads only the header; the pixels are decoded when the
+// slot in the batch is known.
 #pragma once
 
 #include <cstddef>

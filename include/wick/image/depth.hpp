@@ -1,6 +1,5 @@
-/// \file
-/// A depth map: a 16-bit distance for each pixel of an image, never blended; and decode_depth(), which makes
-/// one from bytes.
+// A depth map: a 16-bit distance for each pixel of an image, never blended; and decode_depth(), which makes
+// one from bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Points in a picture (joints, corners): they move with the picture, and are marked when they are outside.
+// Points in a picture (joints, corners): they move with the picture, and are marked when they are outside.
 #pragma once
 
 #include <array>

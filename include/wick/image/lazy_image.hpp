@@ -1,5 +1,4 @@
-/// \file
-/// A picture that isn't decoded yet: decode() makes it, and the picture stages pass it on.
+// A picture that isn't decoded yet: decode() makes it, and the picture stages pass it on.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// A mask: a number for each pixel of a picture (its class), never blended; and decode_mask(), which makes
-/// one from bytes.
+// A mask: a number for each pixel of a picture (its class), never blended; and decode_mask(), which makes
+// one from bytes.
 #pragma once
 
 #include <cstdint>

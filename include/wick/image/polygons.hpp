@@ -1,5 +1,4 @@
-/// \file
-/// Outlines in a picture, with their labels: they move with the picture, and are clipped at its border.
+// Outlines in a picture, with their labels: they move with the picture, and are clipped at its border.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// One picture outside of a pipeline, like torchvision.io: for inference, tools, and tests.
+// One picture outside of a pipeline, like torchvision.io: for inference, tools, and tests.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// read(): from a sample's location to its bytes, on a worker if they are cached, else on an I/O thread.
+// read(): from a sample's location to its bytes, on a worker if they are cached, else on an I/O thread.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// A sample of several named members, such as KEY.jpg + KEY.json of a tar shard, before and after they are
-/// read.
+// A sample of several named members, such as KEY.jpg + KEY.json of a tar shard, before and after they are
+// read.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// Objects on servers, by name.
+// Objects on servers, by name.
 #pragma once
 
 #include <wick/io/detail/object_store.hpp>

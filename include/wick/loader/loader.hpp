@@ -1,6 +1,5 @@
-/// \file
-/// The loader, the object that a training program holds. It runs a pipeline and gives batches in order, epoch
-/// after epoch.
+// The loader, the object that a training program holds. It runs a pipeline and gives batches in order, epoch
+// after epoch.
 #pragma once
 
 #include <concepts>

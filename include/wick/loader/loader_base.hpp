@@ -1,6 +1,5 @@
-/// \file
-/// The work of a loader that doesn't depend on the type of its batches: it saves its place, resumes, changes
-/// weights, and reports.
+// The work of a loader that doesn't depend on the type of its batches: it saves its place, resumes, changes
+// weights, and reports.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Options of a loader.
+// Options of a loader.
 #pragma once
 
 #include <cstddef>

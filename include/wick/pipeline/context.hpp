@@ -1,5 +1,4 @@
-/// \file
-/// The context of a stage's sample: its place in the epoch, its random stream, and whether to give up.
+// The context of a stage's sample: its place in the epoch, its random stream, and whether to give up.
 #pragma once
 
 #include <coroutine>

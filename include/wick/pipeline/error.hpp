@@ -1,5 +1,4 @@
-/// \file
-/// Errors, whose messages say where the error is, what is wrong, and what to do.
+// Errors, whose messages say where the error is, what is wrong, and what to do.
 #pragma once
 
 #include <cstddef>

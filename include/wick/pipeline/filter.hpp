@@ -1,5 +1,4 @@
-/// \file
-/// filter(predicate): leaves out samples by their content.
+// filter(predicate): leaves out samples by their content.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-/// \file
-/// per_worker(make, f): a stage with one state per worker, for objects that are costly to make and not
-/// thread-safe.
+// per_worker(make, f): a stage with one state per worker, for objects that are costly to make and not
+// thread-safe.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,5 @@
-/// \file
-/// `source | stage | stage`: a pipeline is a value that describes the work on each sample; a loader executes
-/// it.
+// `source | stage | stage`: a pipeline is a value that describes the work on each sample; a loader executes
+// it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// Random numbers that depend on a sample's place, not on the thread that draws: Philox 4x32-10,
-/// counter-based.
+// Random numbers that depend on a sample's place, not on the thread that draws: Philox 4x32-10,
+// counter-based.
 #pragma once
 
 #include <array>

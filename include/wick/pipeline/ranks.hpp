@@ -1,5 +1,4 @@
-/// \file
-/// The rank of this process in a training, under any launcher.
+// The rank of this process in a training, under any launcher.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// The values that travel from stage to stage: a sample, and a sample's bytes as stored on disk.
+// The values that travel from stage to stage: a sample, and a sample's bytes as stored on disk.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Shapes and element types, from which batch() derives the slot of a value.
+// Shapes and element types, from which batch() derives the slot of a value.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// with_others(n) and join(f): one sample made of several of the same epoch. mixup(), cutmix(), and mosaic()
-/// are built on them.
+// with_others(n) and join(f): one sample made of several of the same epoch. mixup(), cutmix(), and mosaic()
+// are built on them.
 #pragma once
 
 #include <cstddef>

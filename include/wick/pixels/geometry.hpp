@@ -1,5 +1,4 @@
-/// \file
-/// Lazy geometry: a picture's crops, resizes, and mirrors, gathered into one plan before any pixel exists.
+// Lazy geometry: a picture's crops, resizes, and mirrors, gathered into one plan before any pixel exists.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-/// \file
-/// A decoded picture: 8-bit pixels in rows, channels interleaved. A user's stage that asks for pixels gets
-/// one.
+// A decoded picture: 8-bit pixels in rows, channels interleaved. A user's stage that asks for pixels gets
+// one.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Rows of a picture with 16 bits a channel.
+// Rows of a picture with 16 bits a channel.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// The progress of an epoch: one line on a terminal, plain lines in a log.
+// The progress of an epoch: one line on a terminal, plain lines in a log.
 #pragma once
 
 #include <cstddef>

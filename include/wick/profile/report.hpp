@@ -1,5 +1,4 @@
-/// \file
-/// Where the time went: a table of stages, the share of waiting, and what to change.
+// Where the time went: a table of stages, the share of waiting, and what to change.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Options of loader::trace(): how much of a run it writes.
+// Options of loader::trace(): how much of a run it writes.
 #pragma once
 
 #include <cstddef>

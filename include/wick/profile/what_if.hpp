@@ -1,5 +1,4 @@
-/// \file
-/// A question to a report: how fast would the pipeline be after a change?
+// A question to a report: how fast would the pipeline be after a change?
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// A pipeline as a function of a Python module. The function returns an iterable of batches.
+// A pipeline as a function of a Python module. The function returns an iterable of batches.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// A path as Python programs give it: text, a pathlib.Path, or any os.PathLike. "~" is the home folder.
+// A path as Python programs give it: text, a pathlib.Path, or any os.PathLike. "~" is the home folder.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// The values of a loader as Python objects: arrays without a copy, tuples, lists, and dicts.
+// The values of a loader as Python objects: arrays without a copy, tuples, lists, and dicts.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// A state in a file of its own that is always complete: the old state or the new one, whenever the machine
-/// stops.
+// A state in a file of its own that is always complete: the old state or the new one, whenever the machine
+// stops.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// A shuffle for data that is only fast to read in runs: blocks in random order, samples mixed within a
-/// window.
+// A shuffle for data that is only fast to read in runs: blocks in random order, samples mixed within a
+// window.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Batches of samples of similar length.
+// Batches of samples of similar length.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// class_weights(source): weights for weighted() that draw each class equally often.
+// class_weights(source): weights for weighted() that draw each class equally often.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// concat(sources…): several sources as one, end to end.
+// concat(sources…): several sources as one, end to end.
 #pragma once
 
 #include <array>

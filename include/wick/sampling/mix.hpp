@@ -1,5 +1,4 @@
-/// \file
-/// mix({source, weight}…): several sources interleaved by weight.
+// mix({source, weight}…): several sources interleaved by weight.
 #pragma once
 
 #include <algorithm>

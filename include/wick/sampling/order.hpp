@@ -1,5 +1,4 @@
-/// \file
-/// Order stages: which sample is at which position. They compute positions before anything is read.
+// Order stages: which sample is at which position. They compute positions before anything is read.
 #pragma once
 
 #include <cstdint>

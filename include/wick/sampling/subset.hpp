@@ -1,5 +1,4 @@
-/// \file
-/// subset(predicate): the samples whose descriptions match, found once, before anything is read.
+// subset(predicate): the samples whose descriptions match, found once, before anything is read.
 #pragma once
 
 #include <concepts>

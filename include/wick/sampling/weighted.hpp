@@ -1,5 +1,4 @@
-/// \file
-/// weighted(weights): draws each sample with its own probability, with or without replacement.
+// weighted(weights): draws each sample with its own probability, with or without replacement.
 #pragma once
 
 #include <cstddef>

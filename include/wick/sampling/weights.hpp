@@ -1,6 +1,5 @@
-/// \file
-/// weights: sampling weights that a program changes during training; weighted(weights) takes them at each
-/// refresh().
+// weights: sampling weights that a program changes during training; weighted(weights) takes them at each
+// refresh().
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// zip(sources…): several sources side by side, such as pictures and their masks. A sample has an item of
-/// each.
+// zip(sources…): several sources side by side, such as pictures and their masks. A sample has an item of
+// each.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// A source of files in one sub-folder per class: sounds, texts, or anything else that read() reads.
+// A source of files in one sub-folder per class: sounds, texts, or anything else that read() reads.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// decode_raw(): interprets raw bytes as an array of numbers.
+// decode_raw(): interprets raw bytes as an array of numbers.
 #pragma once
 
 #include <cstddef>

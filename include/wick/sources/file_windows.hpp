@@ -1,5 +1,4 @@
-/// \file
-/// Windows over series in files: each window is a range of bytes, which read() reads when its turn comes.
+// Windows over series in files: each window is a range of bytes, which read() reads when its turn comes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// A source of files, one sample each.
+// A source of files, one sample each.
 #pragma once
 
 #include <concepts>

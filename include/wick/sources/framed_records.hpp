@@ -1,5 +1,4 @@
-/// \file
-/// Records of any length that state their own lengths: a callable reads the framing.
+// Records of any length that state their own lengths: a callable reads the framing.
 #pragma once
 
 #include <cstddef>

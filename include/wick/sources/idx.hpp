@@ -1,5 +1,4 @@
-/// \file
-/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, and EMNIST, as distributed.
+// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, and EMNIST, as distributed.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// A source of pictures in one sub-folder per class, as for torchvision's ImageFolder.
+// A source of pictures in one sub-folder per class, as for torchvision's ImageFolder.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// The records of an LMDB database as a source. The implementation is in the target wick::lmdb.
+// The records of an LMDB database as a source. The implementation is in the target wick::lmdb.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-/// \file
-/// Sources of samples that are already in memory: a vector of any type, or the rows of an array with their
-/// targets.
+// Sources of samples that are already in memory: a vector of any type, or the rows of an array with their
+// targets.
 #pragma once
 
 #include <cstddef>

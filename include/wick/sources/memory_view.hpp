@@ -1,5 +1,4 @@
-/// \file
-/// A sample that is already an array in memory: batch() copies it into its slot, without decoding.
+// A sample that is already an array in memory: batch() copies it into its slot, without decoding.
 #pragma once
 
 #include <array>

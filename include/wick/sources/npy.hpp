@@ -1,5 +1,4 @@
-/// \file
-/// NumPy arrays as sources: a row is a sample.
+// NumPy arrays as sources: a row is a sample.
 #pragma once
 
 #include <string>

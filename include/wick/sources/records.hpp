@@ -1,6 +1,5 @@
-/// \file
-/// Records of one size, one after the other in files: samples of games, CIFAR's pictures, or arrays of
-/// structs.
+// Records of one size, one after the other in files: samples of games, CIFAR's pictures, or arrays of
+// structs.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// replay_buffer: an agent's experience, as a source of samples that grows during training.
+// replay_buffer: an agent's experience, as a source of samples that grows during training.
 #pragma once
 
 #include <algorithm>

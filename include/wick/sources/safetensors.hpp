@@ -1,5 +1,4 @@
-/// \file
-/// The tensors of a safetensors file as sources: a row is a sample.
+// The tensors of a safetensors file as sources: a row is a sample.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
+// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
 #pragma once
 
 #include <concepts>

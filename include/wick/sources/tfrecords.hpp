@@ -1,5 +1,4 @@
-/// \file
-/// TensorFlow's record files as a source, and the tf.train.Example messages that most of them contain.
+// TensorFlow's record files as a source, and the tf.train.Example messages that most of them contain.
 #pragma once
 
 #include <cstddef>

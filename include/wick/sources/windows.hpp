@@ -1,5 +1,4 @@
-/// \file
-/// Overlapping windows over series in memory as a source: a sample is consecutive rows of a series, in place.
+// Overlapping windows over series in memory as a source: a sample is consecutive rows of a series, in place.
 #pragma once
 
 #include <cstddef>

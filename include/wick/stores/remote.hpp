@@ -1,5 +1,4 @@
-/// \file
-/// remote(): files and shards on servers, instead of paths. The implementation is in the target wick::curl.
+// remote(): files and shards on servers, instead of paths. The implementation is in the target wick::curl.
 #pragma once
 
 #include <cstddef>

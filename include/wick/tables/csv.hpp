@@ -1,5 +1,4 @@
-/// \file
-/// CSV tables: lists of files with labels, numbers, and texts.
+// CSV tables: lists of files with labels, numbers, and texts.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Parquet files as a source: a row is a sample. Has its own CMake target, wick::arrow.
+// Parquet files as a source: a row is a sample. Has its own CMake target, wick::arrow.
 #pragma once
 
 #include <array>

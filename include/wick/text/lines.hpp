@@ -1,5 +1,4 @@
-/// \file
-/// Sources of text: each line or each document in files is a sample.
+// Sources of text: each line or each document in files is a sample.
 #pragma once
 
 #include <concepts>

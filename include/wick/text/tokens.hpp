@@ -1,6 +1,5 @@
-/// \file
-/// A stream of tokens, in files or in memory, cut into chunks of one length: the training data of a language
-/// model.
+// A stream of tokens, in files or in memory, cut into chunks of one length: the training data of a language
+// model.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,5 @@
-/// \file
-/// Checks in a training's delivery logs that it had every sample exactly once, in one order, on all of its
-/// ranks and through all of its restarts.
+// Checks in a training's delivery logs that it had every sample exactly once, in one order, on all of its
+// ranks and through all of its restarts.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// The speed of a pipeline alone, without a training step.
+// The speed of a pipeline alone, without a training step.
 #pragma once
 
 #include <cstdint>

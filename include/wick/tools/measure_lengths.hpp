@@ -1,5 +1,4 @@
-/// \file
-/// The lengths of a pipeline's samples, measured by making each sample once.
+// The lengths of a pipeline's samples, measured by making each sample once.
 #pragma once
 
 #include <cstdint>

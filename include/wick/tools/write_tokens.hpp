@@ -1,5 +1,4 @@
-/// \file
-/// Turns text into a file of tokens, once, on all workers. tokens() reads that file in each epoch.
+// Turns text into a file of tokens, once, on all workers. tokens() reads that file in each epoch.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,4 @@
-/// \file
-/// A loader's state inside a torch archive: one checkpoint file for model, optimizer, and data.
+// A loader's state inside a torch archive: one checkpoint file for model, optimizer, and data.
 #pragma once
 
 #include <concepts>

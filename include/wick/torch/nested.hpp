@@ -1,5 +1,4 @@
-/// \file
-/// Padded columns as Torch's nested tensors.
+// Padded columns as Torch's nested tensors.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,4 @@
-/// \file
-/// normalize() after batch(): on whole tensors, and after transfer(), on the device.
+// normalize() after batch(): on whole tensors, and after transfer(), on the device.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// pin(): writes batches into page-locked memory, from which a device copies without the host's help.
+// pin(): writes batches into page-locked memory, from which a device copies without the host's help.
 #pragma once
 
 #include <memory>

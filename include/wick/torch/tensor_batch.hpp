@@ -1,5 +1,4 @@
-/// \file
-/// batch(n) with tensors: the memory that the decoder wrote becomes a tensor, without a copy.
+// batch(n) with tensors: the memory that the decoder wrote becomes a tensor, without a copy.
 #pragma once
 
 #include <cstddef>

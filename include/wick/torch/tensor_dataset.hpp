@@ -1,5 +1,4 @@
-/// \file
-/// Tensors in memory as a source, like TensorDataset in Python: row i is sample i.
+// Tensors in memory as a source, like TensorDataset in Python: row i is sample i.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Overlapping windows over tensors as a source: sources/windows.hpp for rows that Torch has in memory.
+// Overlapping windows over tensors as a source: sources/windows.hpp for rows that Torch has in memory.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Divides the processors between wick's workers and Torch's own threads.
+// Divides the processors between wick's workers and Torch's own threads.
 #pragma once
 
 #include <cstddef>

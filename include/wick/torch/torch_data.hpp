@@ -1,5 +1,4 @@
-/// \file
-/// torch_data(): a torch::data data set as a source.
+// torch_data(): a torch::data data set as a source.
 #pragma once
 
 #include <coroutine>

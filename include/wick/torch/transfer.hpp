@@ -1,5 +1,4 @@
-/// \file
-/// transfer(): copies batches to the device on a separate stream, while the model computes on its own.
+// transfer(): copies batches to the device on a separate stream, while the model computes on its own.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,5 @@
-/// \file
-/// Stages that change brightness, contrast, saturation, hue, and sharpness by a given amount; color_jitter
-/// draws it at random. They record an operation that runs on the finished pixels, in the batch's slot.
+// Stages that change brightness, contrast, saturation, hue, and sharpness by a given amount; color_jitter
+// draws it at random. They record an operation that runs on the finished pixels, in the batch's slot.
 #pragma once
 
 #include <string_view>

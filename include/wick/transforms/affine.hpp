@@ -1,6 +1,5 @@
-/// \file
-/// Geometry stages other than rectangles: affine, rotate, and perspective, fixed or random. They need the
-/// pixels, so earlier operations are carried out first. Masks, boxes, keypoints, and polygons follow.
+// Geometry stages other than rectangles: affine, rotate, and perspective, fixed or random. They need the
+// pixels, so earlier operations are carried out first. Masks, boxes, keypoints, and polygons follow.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// Stages that draw color and geometry operations from a list: rand_augment, trivial_augment_wide, and
-/// auto_augment. The sample's other parts follow the picture's geometry.
+// Stages that draw color and geometry operations from a list: rand_augment, trivial_augment_wide, and
+// auto_augment. The sample's other parts follow the picture's geometry.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-/// \file
-/// Gaussian blur, fixed or random. It records an operation that runs on the finished pixels, in the batch's
-/// slot.
+// Gaussian blur, fixed or random. It records an operation that runs on the finished pixels, in the batch's
+// slot.
 #pragma once
 
 #include <array>

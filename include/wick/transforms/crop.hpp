@@ -1,6 +1,5 @@
-/// \file
-/// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves
-/// yet.
+// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves
+// yet.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// Stages that change colors at random: random_photometric_distort, random_channel_permutation.
+// Stages that change colors at random: random_photometric_distort, random_channel_permutation.
 #pragma once
 
 #include <array>

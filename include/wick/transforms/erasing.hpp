@@ -1,5 +1,4 @@
-/// \file
-/// The random_erasing stage: overwrites a box of the picture.
+// The random_erasing stage: overwrites a box of the picture.
 #pragma once
 
 #include <array>

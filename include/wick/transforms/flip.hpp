@@ -1,6 +1,5 @@
-/// \file
-/// Mirroring stages, fixed or random. They flip a flag of the plan; the pixels are written mirrored from the
-/// start.
+// Mirroring stages, fixed or random. They flip a flag of the plan; the pixels are written mirrored from the
+// start.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-/// \file
-/// Color stages: color_jitter, grayscale, random_grayscale. They record operations that run on the finished
-/// pixels, in the batch's slot.
+// Color stages: color_jitter, grayscale, random_grayscale. They record operations that run on the finished
+// pixels, in the batch's slot.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The letterbox stage: fits a picture of any shape into a rectangle of one size, keeps its proportions, and
-/// fills the rest with a border.
+// The letterbox stage: fits a picture of any shape into a rectangle of one size, keeps its proportions, and
+// fills the rest with a border.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
-/// \file
-/// Stages that change levels: invert, posterize, solarize, autocontrast, and equalize, each always or with
-/// probability p. They record an operation that runs on the finished pixels, in the batch's slot. Alpha
-/// doesn't change.
+// Stages that change levels: invert, posterize, solarize, autocontrast, and equalize, each always or with
+// probability p. They record an operation that runs on the finished pixels, in the batch's slot. Alpha
+// doesn't change.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,4 @@
-/// \file
-/// mixup(), cutmix(), and mosaic(): pictures made from several samples of one epoch.
+// mixup(), cutmix(), and mosaic(): pictures made from several samples of one epoch.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training on
-/// views.
+// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training on
+// views.
 #pragma once
 
 #include <array>

@@ -1,7 +1,6 @@
-/// \file
-/// The normalize stage on single pictures: converts bytes to float32 with mean 0 and deviation 1, straight
-/// into the batch's slot. (After transfer(), the same stage works on whole batches, on the device: see
-/// torch/.)
+// The normalize stage on single pictures: converts bytes to float32 with mean 0 and deviation 1, straight
+// into the batch's slot. (After transfer(), the same stage works on whole batches, on the device: see
+// torch/.)
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The pad stage: adds a border around the picture. It needs the pixels, so earlier operations are carried
-/// out first.
+// The pad stage: adds a border around the picture. It needs the pixels, so earlier operations are carried
+// out first.
 #pragma once
 
 #include <cstdint>

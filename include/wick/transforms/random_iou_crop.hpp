@@ -1,5 +1,4 @@
-/// \file
-/// The random_iou_crop stage: crops around some of a sample's boxes, for training detectors.
+// The random_iou_crop stage: crops around some of a sample's boxes, for training detectors.
 #pragma once
 
 #include <array>

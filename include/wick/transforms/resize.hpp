@@ -1,6 +1,5 @@
-/// \file
-/// The resize stage: to a size, or by the shorter or longer edge. It records the size; the filtering happens
-/// in the batch's slot.
+// The resize stage: to a size, or by the shorter or longer edge. It records the size; the filtering happens
+// in the batch's slot.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// The to_float stage: converts bytes to float32 in [0, 1].
+// The to_float stage: converts bytes to float32 in [0, 1].
 #pragma once
 
 #include <string_view>

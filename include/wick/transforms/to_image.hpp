@@ -1,5 +1,4 @@
-/// \file
-/// Arrays in memory as pictures and masks: rows of tensors, of idx files, or of arrays that were read.
+// Arrays in memory as pictures and masks: rows of tensors, of idx files, or of arrays that were read.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// What suspended work is waiting for, since when, and how long it has spent on each kind of wait.
+// What suspended work is waiting for, since when, and how long it has spent on each kind of wait.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The activities of a batch's samples, by slot, for a thread that inspects all of them while they end.
+// The activities of a batch's samples, by slot, for a thread that inspects all of them while they end.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
-/// \file
-/// Runs calls that wait for a network or the like on a few threads of their own. For definitions that are
-/// compiled once.
+// Runs calls that wait for a network or the like on a few threads of their own. For definitions that are
+// compiled once.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Awaitable types: a task, an awaiter, or anything with an operator co_await.
+// Awaitable types: a task, an awaiter, or anything with an operator co_await.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,4 @@
-/// \file
-/// Finds, while calls run, how many blocking calls at a time give the highest throughput.
+// Finds, while calls run, how many blocking calls at a time give the highest throughput.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// Where idle workers sleep. No worker spins or misses a wake-up, and a burst of work wakes one worker, which
-/// wakes the next.
+// Where idle workers sleep. No worker spins or misses a wake-up, and a burst of work wakes one worker, which
+// wakes the next.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
-/// \file
-/// Memory for coroutine frames: free lists per thread and size class, then a depot shared by all threads,
-/// then the heap.
+// Memory for coroutine frames: free lists per thread and size class, then a depot shared by all threads,
+// then the heap.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// How long samples take. That decides how many a worker claims at a time, and whether the consumer may help.
+// How long samples take. That decides how many a worker claims at a time, and whether the consumer may help.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// The queue that all workers share: jobs from outside, and those that didn't fit in a worker's own queue.
+// The queue that all workers share: jobs from outside, and those that didn't fit in a worker's own queue.
 #pragma once
 
 #include <atomic>

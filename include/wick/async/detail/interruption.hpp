@@ -1,5 +1,4 @@
-/// \file
-/// Whether a thread that waits while a source examines its files should give up.
+// Whether a thread that waits while a source examines its files should give up.
 #pragma once
 
 #include <atomic>

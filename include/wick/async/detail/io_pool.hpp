@@ -1,5 +1,4 @@
-/// \file
-/// Threads for calls that block, so that workers never do.
+// Threads for calls that block, so that workers never do.
 #pragma once
 
 #include <atomic>

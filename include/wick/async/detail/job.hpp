@@ -1,6 +1,5 @@
-/// \file
-/// The smallest unit of work: a function pointer and a link. It is part of the object it works for (a
-/// coroutine frame, a loader), so queueing it allocates nothing.
+// The smallest unit of work: a function pointer and a link. It is part of the object it works for (a
+// coroutine frame, a loader), so queueing it allocates nothing.
 #pragma once
 
 namespace wick::inline v0_1::detail {

@@ -1,5 +1,4 @@
-/// \file
-/// Waiting in line, the basis of async_semaphore.
+// Waiting in line, the basis of async_semaphore.
 #pragma once
 
 #include <coroutine>

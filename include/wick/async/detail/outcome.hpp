@@ -1,5 +1,4 @@
-/// \file
-/// The result of a task, for a thread that waits for it: its value or its exception.
+// The result of a task, for a thread that waits for it: its value or its exception.
 #pragma once
 
 #include <exception>

@@ -1,6 +1,5 @@
-/// \file
-/// Resumes coroutines without growing the stack: nested up to a depth, and past it from a list at the bottom
-/// of the stack.
+// Resumes coroutines without growing the stack: nested up to a depth, and past it from a list at the bottom
+// of the stack.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// The run queues: each worker's own, the shared one, and the place where workers sleep when all are empty.
+// The run queues: each worker's own, the shared one, and the place where workers sleep when all are empty.
 #pragma once
 
 #include <algorithm>

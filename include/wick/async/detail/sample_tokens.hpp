@@ -1,5 +1,4 @@
-/// \file
-/// Limits how many samples may be in flight when samples suspend.
+// Limits how many samples may be in flight when samples suspend.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// A scope for concurrent work: tasks that are spawned in it end in it, and the first failure stops the rest.
+// A scope for concurrent work: tasks that are spawned in it end in it, and the first failure stops the rest.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// The reorder ring: items are finished in any order and taken in order.
+// The reorder ring: items are finished in any order and taken in order.
 #pragma once
 
 #include <atomic>

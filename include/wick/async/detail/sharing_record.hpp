@@ -1,5 +1,4 @@
-/// \file
-/// Decides from past results whether waking one more worker pays off.
+// Decides from past results whether waking one more worker pays off.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// A worker's own queue: the worker pushes jobs; it and the others take the oldest.
+// A worker's own queue: the worker pushes jobs; it and the others take the oldest.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// The users of an executor's workers, and how long each has used them.
+// The users of an executor's workers, and how long each has used them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Deadlines, and one thread that sleeps until the next one.
+// Deadlines, and one thread that sleeps until the next one.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Counts the threads that are inside an object's functions, so that its destructor can wait for them.
+// Counts the threads that are inside an object's functions, so that its destructor can wait for them.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// One object per worker: scratch memory, a decompressor, a tokenizer that isn't thread-safe.
+// One object per worker: scratch memory, a decompressor, a tokenizer that isn't thread-safe.
 #pragma once
 
 #include <cstddef>

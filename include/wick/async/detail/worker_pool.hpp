@@ -1,6 +1,5 @@
-/// \file
-/// The parts of an executor that the engine uses: its queues, threads, and slots, and what the threads are
-/// doing.
+// The parts of an executor that the engine uses: its queues, threads, and slots, and what the threads are
+// doing.
 #pragma once
 
 #include <atomic>

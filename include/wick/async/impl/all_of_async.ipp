@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of async/, which is compiled once.
+// Includes the implementation of async/, which is compiled once.
 #pragma once
 
 #include <wick/async/impl/concurrency.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements async/detail/interruption.hpp. Included in exactly one file of a program.
+// Implements async/detail/interruption.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/async/detail/interruption.hpp>

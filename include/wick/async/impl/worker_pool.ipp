@@ -1,5 +1,4 @@
-/// \file
-/// Implements async/detail/worker_pool.hpp. Included in exactly one file of a program.
+// Implements async/detail/worker_pool.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

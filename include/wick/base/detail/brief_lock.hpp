@@ -1,5 +1,4 @@
-/// \file
-/// Locks a mutex that is never held for long.
+// Locks a mutex that is never held for long.
 #pragma once
 
 #include <mutex>

@@ -1,5 +1,4 @@
-/// \file
-/// Finds how long a tick of the fast clock takes; reading that clock costs a few nanoseconds.
+// Finds how long a tick of the fast clock takes; reading that clock costs a few nanoseconds.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Waits for something that a mutex guards to change.
+// Waits for something that a mutex guards to change.
 #pragma once
 
 #include <atomic>

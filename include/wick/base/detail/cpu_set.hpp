@@ -1,5 +1,4 @@
-/// \file
-/// The processors that a thread may run on, on machines of any size.
+// The processors that a thread may run on, on machines of any size.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// How many processors and how much memory this process may really use, by its affinity mask and its control
-/// groups.
+// How many processors and how much memory this process may really use, by its affinity mask and its control
+// groups.
 #pragma once
 
 #include <cstddef>

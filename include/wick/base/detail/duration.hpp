@@ -1,6 +1,5 @@
-/// \file
-/// The durations and clocks of std::chrono. libstdc++ has a separate header for them; <chrono> adds
-/// calendars, formats, and <sstream>, which would be a tenth of the cost of core.hpp.
+// The durations and clocks of std::chrono. libstdc++ has a separate header for them; <chrono> adds
+// calendars, formats, and <sstream>, which would be a tenth of the cost of core.hpp.
 #pragma once
 
 #include <ratio>

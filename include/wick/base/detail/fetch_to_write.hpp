@@ -1,5 +1,4 @@
-/// \file
-/// Prefetches cache lines that are about to be written.
+// Prefetches cache lines that are about to be written.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// The basis of the engine's lock-free types: atomics, and sleeping on one of them (the futex on Linux,
-/// std::atomic::wait elsewhere).
+// The basis of the engine's lock-free types: atomics, and sleeping on one of them (the futex on Linux,
+// std::atomic::wait elsewhere).
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// Puts arbitrary bytes into an HTML page as text.
+// Puts arbitrary bytes into an HTML page as text.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// Writes JSON piece by piece. For definitions that are compiled once.
+// Writes JSON piece by piece. For definitions that are compiled once.
 #pragma once
 
 #include <array>

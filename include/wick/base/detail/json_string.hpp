@@ -1,5 +1,4 @@
-/// \file
-/// Arbitrary bytes as a JSON string.
+// Arbitrary bytes as a JSON string.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Which of a training run's processes this one is, according to a launcher's environment variables.
+// Which of a training run's processes this one is, according to a launcher's environment variables.
 #pragma once
 
 #include <cstdint>

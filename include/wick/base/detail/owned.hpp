@@ -1,5 +1,4 @@
-/// \file
-/// A pointer that owns its object.
+// A pointer that owns its object.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Detects a forked child, where only the thread that forked exists.
+// Detects a forked child, where only the thread that forked exists.
 #pragma once
 
 #include <atomic>

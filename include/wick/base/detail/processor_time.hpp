@@ -1,5 +1,4 @@
-/// \file
-/// Processor time of a thread, or of the whole program.
+// Processor time of a thread, or of the whole program.
 #pragma once
 
 #include <cstdint>

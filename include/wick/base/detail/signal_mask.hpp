@@ -1,5 +1,4 @@
-/// \file
-/// Which signals this library's threads take: only those that they cause themselves.
+// Which signals this library's threads take: only those that they cause themselves.
 #pragma once
 
 #if defined(__unix__) || defined(__APPLE__)

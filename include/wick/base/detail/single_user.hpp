@@ -1,5 +1,4 @@
-/// \file
-/// Detects two threads that use an object at the same time although it is made for one.
+// Detects two threads that use an object at the same time although it is made for one.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// Thread names and numbers, so that top, perf, a debugger, and messages can tell threads apart.
+// Thread names and numbers, so that top, perf, a debugger, and messages can tell threads apart.
 #pragma once
 
 #include <cstddef>

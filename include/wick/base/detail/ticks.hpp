@@ -1,5 +1,4 @@
-/// \file
-/// The processor's time-stamp counter, where there is one: a clock that costs a few nanoseconds.
+// The processor's time-stamp counter, where there is one: a clock that costs a few nanoseconds.
 #pragma once
 
 #include <cstdint>

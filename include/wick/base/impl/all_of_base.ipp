@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of base/, which is compiled once.
+// Includes the implementation of base/, which is compiled once.
 #pragma once
 
 #include <wick/base/impl/cpu_set.ipp>

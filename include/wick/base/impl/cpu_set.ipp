@@ -1,5 +1,4 @@
-/// \file
-/// Implements base/detail/cpu_set.hpp. Included in exactly one file of a program.
+// Implements base/detail/cpu_set.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>

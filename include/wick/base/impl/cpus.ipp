@@ -1,5 +1,4 @@
-/// \file
-/// Implements base/detail/cpus.hpp. Included in exactly one file of a program.
+// Implements base/detail/cpus.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

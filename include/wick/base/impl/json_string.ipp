@@ -1,5 +1,4 @@
-/// \file
-/// Implements base/detail/json_string.hpp. Included in exactly one file of a program.
+// Implements base/detail/json_string.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/base/detail/json_string.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements base/detail/single_user.hpp. Included in exactly one file of a program.
+// Implements base/detail/single_user.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <stdexcept>

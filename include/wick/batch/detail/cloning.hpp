@@ -1,5 +1,4 @@
-/// \file
-/// Duplicates items for caches.
+// Duplicates items for caches.
 #pragma once
 
 #include <concepts>

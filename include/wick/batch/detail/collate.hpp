@@ -1,5 +1,4 @@
-/// \file
-/// Turns samples into a batch: each field has a column, each sample its slot in it, in any order of arrival.
+// Turns samples into a batch: each field has a column, each sample its slot in it, in any order of arrival.
 #pragma once
 
 #include <cstddef>

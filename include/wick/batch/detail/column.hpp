@@ -1,5 +1,4 @@
-/// \file
-/// The concept `column`: the interface of a batch's columns.
+// The concept `column`: the interface of a batch's columns.
 #pragma once
 
 #include <concepts>

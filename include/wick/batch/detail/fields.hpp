@@ -1,5 +1,4 @@
-/// \file
-/// Splits a sample into fields, each of which becomes a column of the batch.
+// Splits a sample into fields, each of which becomes a column of the batch.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The column of a field with one shape: samples are written into their slots of one block of memory.
+// The column of a field with one shape: samples are written into their slots of one block of memory.
 #pragma once
 
 #include <algorithm>

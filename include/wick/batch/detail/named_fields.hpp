@@ -1,5 +1,4 @@
-/// \file
-/// batch<T>(n): the columns of a batch as the fields of a user's struct, in order.
+// batch<T>(n): the columns of a batch as the fields of a user's struct, in order.
 #pragma once
 
 #include <cstddef>

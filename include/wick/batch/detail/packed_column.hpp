@@ -1,6 +1,5 @@
-/// \file
-/// Rows of concatenated samples. Their places are planned in advance, so each sample is written once, into
-/// its place. The segments and positions are written when all samples have ended.
+// Rows of concatenated samples. Their places are planned in advance, so each sample is written once, into
+// its place. The segments and positions are written when all samples have ended.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// A field of any length. Its rows wait until the longest of the batch is known; then each is written once,
-/// into the pool's memory, and padded.
+// A field of any length. Its rows wait until the longest of the batch is known; then each is written once,
+// into the pool's memory, and padded.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// The memory of batches: blocks from a pool, written once by the decoder, that return when the user drops
-/// the batch.
+// The memory of batches: blocks from a pool, written once by the decoder, that return when the user drops
+// the batch.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of batch/, which is compiled once.
+// Includes the implementation of batch/, which is compiled once.
 #pragma once
 
 #include <wick/batch/impl/epoch_fingerprint.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements batch/epoch_fingerprint.hpp. Included in exactly one file of a program.
+// Implements batch/epoch_fingerprint.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <bit>

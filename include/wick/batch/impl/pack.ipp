@@ -1,5 +1,4 @@
-/// \file
-/// Implements batch/pack.hpp and batch/detail/packed_column.hpp. Included in exactly one file of a program.
+// Implements batch/pack.hpp and batch/detail/packed_column.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

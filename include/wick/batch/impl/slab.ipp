@@ -1,5 +1,4 @@
-/// \file
-/// Implements batch/detail/slab.hpp. Included in exactly one file of a program.
+// Implements batch/detail/slab.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/base/detail/brief_lock.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// The files of a cache on disk: their names and locks, and how to read and write them.
+// The files of a cache on disk: their names and locks, and how to read and write them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Samples kept in a folder, by their index in the source, for this process and others.
+// Samples kept in a folder, by their index in the source, for this process and others.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The common parts of caches: where they may be in a pipeline, how a sample is prepared for keeping
-/// (decoded, with its pixels shared by all copies), and its size in bytes.
+// The common parts of caches: where they may be in a pipeline, how a sample is prepared for keeping
+// (decoded, with its pixels shared by all copies), and its size in bytes.
 #pragma once
 
 #include <cstddef>

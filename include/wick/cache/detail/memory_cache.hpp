@@ -1,5 +1,4 @@
-/// \file
-/// Samples kept in memory, by their index in the source.
+// Samples kept in memory, by their index in the source.
 #pragma once
 
 #include <array>

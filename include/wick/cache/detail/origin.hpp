@@ -1,5 +1,4 @@
-/// \file
-/// A sample's origin as a number, by which a cache on disk detects that a file has changed.
+// A sample's origin as a number, by which a cache on disk detects that a file has changed.
 #pragma once
 
 #include <cstddef>

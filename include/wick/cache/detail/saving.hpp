@@ -1,5 +1,4 @@
-/// \file
-/// Samples as bytes in a file: which types can be saved, and how.
+// Samples as bytes in a file: which types can be saved, and how.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of cache/, which is compiled once.
+// Includes the implementation of cache/, which is compiled once.
 #pragma once
 
 #include <wick/cache/impl/cache_folder.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements cache/detail/cache_folder.hpp. Included in exactly one file of a program.
+// Implements cache/detail/cache_folder.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements cache/cache_in_memory.hpp. Included in exactly one file of a program.
+// Implements cache/cache_in_memory.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/cache/cache_in_memory.hpp>

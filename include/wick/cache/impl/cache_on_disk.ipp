@@ -1,5 +1,4 @@
-/// \file
-/// Implements cache/cache_on_disk.hpp. Included in exactly one file of a program.
+// Implements cache/cache_on_disk.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/cache/cache_on_disk.hpp>

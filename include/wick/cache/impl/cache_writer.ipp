@@ -1,5 +1,4 @@
-/// \file
-/// Implements ext/cache_bytes.hpp. Included in exactly one file of a program.
+// Implements ext/cache_bytes.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/ext/cache_bytes.hpp>

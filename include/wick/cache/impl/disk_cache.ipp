@@ -1,5 +1,4 @@
-/// \file
-/// Implements cache/detail/disk_cache.hpp. Included in exactly one file of a program.
+// Implements cache/detail/disk_cache.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

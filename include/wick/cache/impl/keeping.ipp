@@ -1,5 +1,4 @@
-/// \file
-/// Implements cache/detail/keeping.hpp. Included in exactly one file of a program.
+// Implements cache/detail/keeping.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/cache/detail/keeping.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Reads the header of a BMP or GIF without decoding pixels, and checks that its (first) image is complete.
+// Reads the header of a BMP or GIF without decoding pixels, and checks that its (first) image is complete.
 #pragma once
 
 #include <algorithm>

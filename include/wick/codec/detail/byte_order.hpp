@@ -1,5 +1,4 @@
-/// \file
-/// Reads numbers from file headers in either byte order, never past the end.
+// Reads numbers from file headers in either byte order, never past the end.
 #pragma once
 
 #include <cstddef>

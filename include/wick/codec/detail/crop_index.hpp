@@ -1,5 +1,4 @@
-/// \file
-/// Remembers where MCUs of JPEGs begin, from epoch to epoch, so that decoding a crop can start near it.
+// Remembers where MCUs of JPEGs begin, from epoch to epoch, so that decoding a crop can start near it.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The memory that stb_image may use to decode an image, computed from its header.
+// The memory that stb_image may use to decode an image, computed from its header.
 #pragma once
 
 #include <cstdint>

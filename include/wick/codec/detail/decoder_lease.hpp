@@ -1,5 +1,4 @@
-/// \file
-/// A decoder and its memory, which each thread keeps from image to image.
+// A decoder and its memory, which each thread keeps from image to image.
 #pragma once
 
 #include <memory>

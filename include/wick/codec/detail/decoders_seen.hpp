@@ -1,5 +1,4 @@
-/// \file
-/// Records which decoder read which format, for the report.
+// Records which decoder read which format, for the report.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The orientation of a JPEG, from its EXIF segment.
+// The orientation of a JPEG, from its EXIF segment.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Finds the first frame of a GIF. CompuServe, "Graphics Interchange Format", 89a.
+// Finds the first frame of a GIF. CompuServe, "Graphics Interchange Format", 89a.
 #pragma once
 
 #include <cstddef>

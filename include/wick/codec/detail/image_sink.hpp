@@ -1,5 +1,4 @@
-/// \file
-/// Collects a decoder's rows in a new image.
+// Collects a decoder's rows in a new image.
 #pragma once
 
 #include <cstddef>

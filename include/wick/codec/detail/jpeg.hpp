@@ -1,6 +1,5 @@
-/// \file
-/// wick's own JPEG decoder: decodes only the wanted rectangle, at the cheapest scale that covers it, row by
-/// row into the resize, starting from a crop index if there is one. It needs no installed library.
+// wick's own JPEG decoder: decodes only the wanted rectangle, at the cheapest scale that covers it, row by
+// row into the resize, starting from a crop index if there is one. It needs no installed library.
 #pragma once
 
 #include <wick/ext/codec.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// The color model of a JPEG, by libjpeg's rules.
+// The color model of a JPEG, by libjpeg's rules.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The headers of a JPEG that wick decodes itself: its sizes, its tables, and the start of its only scan.
+// The headers of a JPEG that wick decodes itself: its sizes, its tables, and the start of its only scan.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// Reads a JPEG's frame header without decoding pixels, and checks that the file is complete.
+// Reads a JPEG's frame header without decoding pixels, and checks that the file is complete.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,7 @@
-/// \file
-/// Reads the bits of a JPEG's scan, and decodes Huffman codes. ITU-T T.81, annex F.2.
-///
-/// It's fast because one table lookup gives one or two symbols with their values, bits are loaded eight bytes
-/// at a time unless an FF is near, and unwanted blocks are skipped two or more symbols at a time.
+// Reads the bits of a JPEG's scan, and decodes Huffman codes. ITU-T T.81, annex F.2.
+//
+// It's fast because one table lookup gives one or two symbols with their values, bits are loaded eight bytes
+// at a time unless an FF is near, and unwanted blocks are skipped two or more symbols at a time.
 #pragma once
 
 #include <algorithm>

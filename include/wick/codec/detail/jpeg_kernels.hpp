@@ -1,6 +1,5 @@
-/// \file
-/// The inner loops of the JPEG decoder: their exact results, and the choice of the fastest set for this
-/// machine.
+// The inner loops of the JPEG decoder: their exact results, and the choice of the fastest set for this
+// machine.
 #pragma once
 
 #include <cstddef>

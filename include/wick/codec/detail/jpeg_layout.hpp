@@ -1,6 +1,5 @@
-/// \file
-/// Interprets a JPEG's color and table markers by libjpeg's rules, for stb_image, which has different rules
-/// and treats missing tables as zeros.
+// Interprets a JPEG's color and table markers by libjpeg's rules, for stb_image, which has different rules
+// and treats missing tables as zeros.
 #pragma once
 
 #include <algorithm>

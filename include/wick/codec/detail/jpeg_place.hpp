@@ -1,5 +1,4 @@
-/// \file
-/// The position of an MCU in a JPEG's scan, so that decoding can start there.
+// The position of an MCU in a JPEG's scan, so that decoding can start there.
 #pragma once
 
 #include <array>

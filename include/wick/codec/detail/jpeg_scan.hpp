@@ -1,5 +1,4 @@
-/// \file
-/// Decodes the entropy-coded data of a baseline JPEG, MCU by MCU. ITU-T T.81, annex F.2.
+// Decodes the entropy-coded data of a baseline JPEG, MCU by MCU. ITU-T T.81, annex F.2.
 #pragma once
 
 #include <algorithm>

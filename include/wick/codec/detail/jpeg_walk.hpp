@@ -1,5 +1,4 @@
-/// \file
-/// Walks over the MCUs of a baseline JPEG's scan, and skips as many as it can.
+// Walks over the MCUs of a baseline JPEG's scan, and skips as many as it can.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-/// \file
-/// JPEG by libjpeg-turbo, for files that wick doesn't decode itself: decodes only the wanted rectangle, at
-/// the cheapest scale that covers it, row by row into the resize. Available if CMake found libjpeg-turbo or,
-/// with the single header, if its jpeglib.h is found.
+// JPEG by libjpeg-turbo, for files that wick doesn't decode itself: decodes only the wanted rectangle, at
+// the cheapest scale that covers it, row by row into the resize. Available if CMake found libjpeg-turbo or,
+// with the single header, if its jpeglib.h is found.
 #pragma once
 
 #include <wick/ext/codec.hpp>

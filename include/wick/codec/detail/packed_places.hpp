@@ -1,5 +1,4 @@
-/// \file
-/// Stores the places of a JPEG compactly.
+// Stores the places of a JPEG compactly.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Maps the numbers of a palette, or of gray levels with few bits, to colors.
+// Maps the numbers of a palette, or of gray levels with few bits, to colors.
 #pragma once
 
 #include <array>

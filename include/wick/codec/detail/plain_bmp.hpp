@@ -1,5 +1,4 @@
-/// \file
-/// Rewrites BMPs that stb_image doesn't read.
+// Rewrites BMPs that stb_image doesn't read.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Reads a PNG's header chunk without decoding pixels, and checks that its chunks are complete and undamaged.
+// Reads a PNG's header chunk without decoding pixels, and checks that its chunks are complete and undamaged.
 #pragma once
 
 #include <array>

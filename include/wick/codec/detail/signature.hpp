@@ -1,6 +1,5 @@
-/// \file
-/// Descriptions of bytes that aren't an image, or not a complete one: their likely format, and where they
-/// end.
+// Descriptions of bytes that aren't an image, or not a complete one: their likely format, and where they
+// end.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// The built-in decoder for JPEG, PNG, BMP, and the first frame of a GIF. Its code, and stb_image's, is
-/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
+// The built-in decoder for JPEG, PNG, BMP, and the first frame of a GIF. Its code, and stb_image's, is
+// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
 #pragma once
 
 #include <algorithm>

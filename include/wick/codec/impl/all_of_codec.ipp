@@ -1,5 +1,4 @@
-/// \file
-/// All implementations in codec/, which are compiled once.
+// All implementations in codec/, which are compiled once.
 #pragma once
 
 #include <wick/codec/impl/builtin_codecs.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// The built-in decoders. Included in exactly one file of a program, after the decoders it names.
+// The built-in decoders. Included in exactly one file of a program, after the decoders it names.
 #pragma once
 
 #include <array>

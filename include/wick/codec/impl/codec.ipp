@@ -1,5 +1,4 @@
-/// \file
-/// Implements ext/codec.hpp. Included in exactly one file of a program.
+// Implements ext/codec.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements codec/detail/decoders_seen.hpp. Included in exactly one file of a program.
+// Implements codec/detail/decoders_seen.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/codec/detail/decoders_seen.hpp>

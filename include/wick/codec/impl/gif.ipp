@@ -1,5 +1,4 @@
-/// \file
-/// The first frame of a GIF. Included in exactly one file of a program, with stb_image.
+// The first frame of a GIF. Included in exactly one file of a program, with stb_image.
 #pragma once
 
 #include <algorithm>

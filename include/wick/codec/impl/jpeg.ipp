@@ -1,5 +1,4 @@
-/// \file
-/// Implements wick's own JPEG decoder, codec/detail/jpeg.hpp. Included in exactly one file of a program.
+// Implements wick's own JPEG decoder, codec/detail/jpeg.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

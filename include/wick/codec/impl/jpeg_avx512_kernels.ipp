@@ -1,6 +1,5 @@
-/// \file
-/// The color loops of the JPEG decoder for x86 with AVX-512 (Ice Lake, Zen 4, and later): 64 pixels at a
-/// time.
+// The color loops of the JPEG decoder for x86 with AVX-512 (Ice Lake, Zen 4, and later): 64 pixels at a
+// time.
 #pragma once
 
 #include <wick/codec/impl/jpeg_x86_kernels.ipp>

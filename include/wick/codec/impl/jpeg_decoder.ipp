@@ -1,6 +1,5 @@
-/// \file
-/// wick's own decoder of baseline JPEGs: decodes only the wanted rectangle, at the cheapest scale that covers
-/// it, row by row. Only for jpeg.ipp.
+// wick's own decoder of baseline JPEGs: decodes only the wanted rectangle, at the cheapest scale that covers
+// it, row by row. Only for jpeg.ipp.
 #pragma once
 
 #include <memory>

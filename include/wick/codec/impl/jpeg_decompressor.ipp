@@ -1,5 +1,4 @@
-/// \file
-/// Wraps libjpeg's decompressor for decoding. Only for libjpeg_turbo.ipp.
+// Wraps libjpeg's decompressor for decoding. Only for libjpeg_turbo.ipp.
 #pragma once
 
 #include <csetjmp>

@@ -1,6 +1,5 @@
-/// \file
-/// The inner loops of the JPEG decoder for every possible instruction set. Included in exactly one file of a
-/// program.
+// The inner loops of the JPEG decoder for every possible instruction set. Included in exactly one file of a
+// program.
 #pragma once
 
 #if defined(__x86_64__)

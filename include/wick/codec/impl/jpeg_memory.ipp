@@ -1,6 +1,5 @@
-/// \file
-/// The memory of a libjpeg decompressor, kept from image to image: libjpeg itself frees all of it after each
-/// one. Only for libjpeg_turbo.ipp, which includes jpeglib.h before this.
+// The memory of a libjpeg decompressor, kept from image to image: libjpeg itself frees all of it after each
+// one. Only for libjpeg_turbo.ipp, which includes jpeglib.h before this.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// The inner loops of the JPEG decoder for 64-bit ARM.
+// The inner loops of the JPEG decoder for 64-bit ARM.
 #pragma once
 
 #include <arm_neon.h>

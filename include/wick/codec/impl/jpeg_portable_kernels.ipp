@@ -1,9 +1,8 @@
-/// \file
-/// The inner loops of the JPEG decoder in plain C++. The other sets use them, too, for the end of a row. The
-/// inverse DCT is that of Loeffler, Ligtenberg, and Moschytz ("Practical fast 1-D DCT algorithms with 11
-/// multiplications", 1989) with 13-bit constants, columns first, like libjpeg's "islow" method. The reduced
-/// sizes omit the upper half, or three quarters, of its last stage. Intermediate values have 16 bits, as in
-/// libjpeg-turbo's vector code, so that out-of-range coefficients give the same samples, too.
+// The inner loops of the JPEG decoder in plain C++. The other sets use them, too, for the end of a row. The
+// inverse DCT is that of Loeffler, Ligtenberg, and Moschytz ("Practical fast 1-D DCT algorithms with 11
+// multiplications", 1989) with 13-bit constants, columns first, like libjpeg's "islow" method. The reduced
+// sizes omit the upper half, or three quarters, of its last stage. Intermediate values have 16 bits, as in
+// libjpeg-turbo's vector code, so that out-of-range coefficients give the same samples, too.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// The inverse DCTs of the JPEG decoder for x86 with AVX2: two blocks at a time, one in each half of a
-/// register.
+// The inverse DCTs of the JPEG decoder for x86 with AVX2: two blocks at a time, one in each half of a
+// register.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The color loops of the JPEG decoder for x86 with AVX2. The inverse DCTs are in jpeg_x86_dct.ipp.
+// The color loops of the JPEG decoder for x86 with AVX2. The inverse DCTs are in jpeg_x86_dct.ipp.
 #pragma once
 
 #include <wick/codec/impl/jpeg_x86_dct.ipp>

@@ -1,6 +1,5 @@
-/// \file
-/// JPEG by libjpeg-turbo. Included in exactly one file of a program: in CMake's target wick::core or, with
-/// the single header, in the file that defines WICK_IMPLEMENTATION.
+// JPEG by libjpeg-turbo. Included in exactly one file of a program: in CMake's target wick::core or, with
+// the single header, in the file that defines WICK_IMPLEMENTATION.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements codec/detail/packed_places.hpp. Included in exactly one file of a program.
+// Implements codec/detail/packed_places.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

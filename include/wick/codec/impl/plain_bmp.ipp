@@ -1,5 +1,4 @@
-/// \file
-/// Implements codec/detail/plain_bmp.hpp. Included in exactly one file of a program.
+// Implements codec/detail/plain_bmp.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Decodes PNGs of any depth, with or without a palette, to 8 or 16 bits. Included in exactly one file of a
-/// program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
+// Decodes PNGs of any depth, with or without a palette, to 8 or 16 bits. Included in exactly one file of a
+// program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,4 @@
-/// \file
-/// Inflates the compressed pixels of a PNG. Included in exactly one file of a program.
+// Inflates the compressed pixels of a PNG. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

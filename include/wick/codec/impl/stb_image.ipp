@@ -1,5 +1,4 @@
-/// \file
-/// stb_image itself. Included in exactly one file of a program.
+// stb_image itself. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/codec/detail/decode_limits.hpp>

@@ -1,7 +1,6 @@
-/// \file
-/// The second half of decoding a JPEG with stb_image. stb_image decodes the components; this file upsamples
-/// them and converts their colors, by libjpeg-turbo's rules. Included only by stb_image.ipp, after
-/// stb_image's code.
+// The second half of decoding a JPEG with stb_image. stb_image decodes the components; this file upsamples
+// them and converts their colors, by libjpeg-turbo's rules. Included only by stb_image.ipp, after
+// stb_image's code.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Counts the samples that filter() and failures leave out; kept by the consumer in the order of delivery.
+// Counts the samples that filter() and failures leave out; kept by the consumer in the order of delivery.
 #pragma once
 
 #include <cstdint>

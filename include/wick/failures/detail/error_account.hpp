@@ -1,6 +1,5 @@
-/// \file
-/// The account of failures, kept by the consumer in the order of delivery: the failure log, its file, the
-/// limits, and the samples to quarantine.
+// The account of failures, kept by the consumer in the order of delivery: the failure log, its file, the
+// limits, and the samples to quarantine.
 #pragma once
 
 #include <algorithm>

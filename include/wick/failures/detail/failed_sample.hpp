@@ -1,5 +1,4 @@
-/// \file
-/// A failed sample, from its failure until its batch is delivered.
+// A failed sample, from its failure until its batch is delivered.
 #pragma once
 
 #include <cstdint>

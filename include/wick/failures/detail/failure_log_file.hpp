@@ -1,5 +1,4 @@
-/// \file
-/// The failure log as a file: one JSON object per line, written as failures are delivered.
+// The failure log as a file: one JSON object per line, written as failures are delivered.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
-/// \file
-/// Samples that are known to be bad: a file that one run writes and a later one loads, so that they aren't
-/// tried again.
+// Samples that are known to be bad: a file that one run writes and a later one loads, so that they aren't
+// tried again.
 #pragma once
 
 #include <cstddef>

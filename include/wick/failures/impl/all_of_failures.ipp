@@ -1,5 +1,4 @@
-/// \file
-/// Includes all implementation files of failures/, which are compiled once.
+// Includes all implementation files of failures/, which are compiled once.
 #pragma once
 
 #include <wick/failures/impl/dropped_counts.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements failures/detail/error_account.hpp. Included in exactly one file of a program.
+// Implements failures/detail/error_account.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements failures/detail/failed_sample.hpp. Included in exactly one file of a program.
+// Implements failures/detail/failed_sample.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements failures/failure_log.hpp. Included in exactly one file of a program.
+// Implements failures/failure_log.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

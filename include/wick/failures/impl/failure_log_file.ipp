@@ -1,5 +1,4 @@
-/// \file
-/// Implements failures/detail/failure_log_file.hpp. Included in exactly one file of a program.
+// Implements failures/detail/failure_log_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/base/detail/json_string.hpp>

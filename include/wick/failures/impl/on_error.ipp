@@ -1,5 +1,4 @@
-/// \file
-/// Implements failures/on_error.hpp. Included in exactly one file of a program.
+// Implements failures/on_error.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

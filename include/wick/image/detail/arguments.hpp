@@ -1,5 +1,4 @@
-/// \file
-/// Checks the arguments of stages, so that a wrong one is an error before the first sample.
+// Checks the arguments of stages, so that a wrong one is an error before the first sample.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,4 @@
-/// \file
-/// The part of a sample that decode(), decode_mask(), to_image(), and to_mask() take: the first of its kind.
+// The part of a sample that decode(), decode_mask(), to_image(), and to_mask() take: the first of its kind.
 #pragma once
 
 #include <array>

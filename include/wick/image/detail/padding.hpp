@@ -1,5 +1,4 @@
-/// \file
-/// Adds a border around pixels.
+// Adds a border around pixels.
 #pragma once
 
 #include <string_view>

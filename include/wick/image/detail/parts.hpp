@@ -1,6 +1,5 @@
-/// \file
-/// How the parts of a sample (image, mask, boxes, keypoints) go through geometry and color stages: a stage
-/// decides once, and applies that to each part that it affects.
+// How the parts of a sample (image, mask, boxes, keypoints) go through geometry and color stages: a stage
+// decides once, and applies that to each part that it affects.
 #pragma once
 
 #include <array>

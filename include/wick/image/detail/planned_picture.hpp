@@ -1,6 +1,5 @@
-/// \file
-/// An image that isn't decoded yet, with all of its pending operations; they run in one pass when its slot in
-/// the batch is known.
+// An image that isn't decoded yet, with all of its pending operations; they run in one pass when its slot in
+// the batch is known.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The effect of a geometry stage on the parts of a sample, one step at a time: a crop, a resize, a mirror, a
-/// border, or a warp.
+// The effect of a geometry stage on the parts of a sample, one step at a time: a crop, a resize, a mirror, a
+// border, or a warp.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// All implementations in image/, which are compiled once.
+// All implementations in image/, which are compiled once.
 #pragma once
 
 #include <wick/image/impl/arguments.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements image/detail/arguments.hpp. Included in exactly one file of a program.
+// Implements image/detail/arguments.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements image/boxes.hpp. Included in exactly one file of a program.
+// Implements image/boxes.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// The file that keeps the crop index of decode() from run to run. Included by impl/decode.ipp.
+// The file that keeps the crop index of decode() from run to run. Included by impl/decode.ipp.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements image/depth.hpp. Included in exactly one file of a program.
+// Implements image/depth.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

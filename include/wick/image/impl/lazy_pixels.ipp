@@ -1,6 +1,5 @@
-/// \file
-/// Implements the parts of image/detail/planned_picture.hpp that take, copy, and replace an image's pixels.
-/// Included in exactly one file of a program.
+// Implements the parts of image/detail/planned_picture.hpp that take, copy, and replace an image's pixels.
+// Included in exactly one file of a program.
 #pragma once
 
 #include <string>

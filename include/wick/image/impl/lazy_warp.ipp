@@ -1,6 +1,5 @@
-/// \file
-/// Implements the warps of image/detail/planned_picture.hpp: rotation, shear, and perspective. Included in
-/// exactly one file of a program.
+// Implements the warps of image/detail/planned_picture.hpp: rotation, shear, and perspective. Included in
+// exactly one file of a program.
 #pragma once
 
 #include <cstring>

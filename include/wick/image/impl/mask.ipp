@@ -1,5 +1,4 @@
-/// \file
-/// Implements image/mask.hpp. Included in exactly one file of a program.
+// Implements image/mask.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/image/mask.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements image/detail/padding.hpp. Included in exactly one file of a program.
+// Implements image/detail/padding.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

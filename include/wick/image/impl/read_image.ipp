@@ -1,5 +1,4 @@
-/// \file
-/// Implements image/read_image.hpp. Included in exactly one file of a program.
+// Implements image/read_image.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,4 @@
-/// \file
-/// Reads from the page cache, for workers: nothing here ever waits.
+// Reads from the page cache, for workers: nothing here ever waits.
 #pragma once
 
 #include <cstddef>

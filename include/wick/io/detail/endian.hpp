@@ -1,5 +1,4 @@
-/// \file
-/// Numbers in the byte order of a file format.
+// Numbers in the byte order of a file format.
 #pragma once
 
 #include <bit>

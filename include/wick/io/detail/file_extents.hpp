@@ -1,6 +1,5 @@
-/// \file
-/// The samples' locations in one file: an offset and a length each, in about two bytes per line of text, and
-/// four per record.
+// The samples' locations in one file: an offset and a length each, in about two bytes per line of text, and
+// four per record.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Opening and reading files, for threads that may block.
+// Opening and reading files, for threads that may block.
 #pragma once
 
 #include <cerrno>

@@ -1,6 +1,5 @@
-/// \file
-/// Identifies a file by its first bytes: compressed, a Git LFS pointer, a server's error page, a NumPy array,
-/// … Sources use it when a file isn't in their format.
+// Identifies a file by its first bytes: compressed, a Git LFS pointer, a server's error page, a NumPy array,
+// … Sources use it when a file isn't in their format.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Tells local file systems from those that a server or a program answers for.
+// Tells local file systems from those that a server or a program answers for.
 #pragma once
 
 #include <cstdint>

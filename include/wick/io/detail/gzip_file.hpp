@@ -1,5 +1,4 @@
-/// \file
-/// Reads a file from start to end, and unpacks it if it is compressed with gzip.
+// Reads a file from start to end, and unpacks it if it is compressed with gzip.
 #pragma once
 
 #include <algorithm>

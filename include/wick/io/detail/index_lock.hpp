@@ -1,5 +1,4 @@
-/// \file
-/// Lets one of several processes on a machine make an index, while the others wait for it.
+// Lets one of several processes on a machine make an index, while the others wait for it.
 #pragma once
 
 #include <atomic>

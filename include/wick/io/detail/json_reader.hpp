@@ -1,5 +1,4 @@
-/// \file
-/// Reads JSON: the headers of files, and the responses of servers.
+// Reads JSON: the headers of files, and the responses of servers.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-/// \file
-/// A descriptor that a source keeps, and that may go bad while the file still exists: a network file system's
-/// server restarts, or a disk fails for a moment.
+// A descriptor that a source keeps, and that may go bad while the file still exists: a network file system's
+// server restarts, or a disk fails for a moment.
 #pragma once
 
 #include <wick/ext/file_range.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// The samples' locations in files, kept on disk, so that the next start needn't read the files again.
+// The samples' locations in files, kept on disk, so that the next start needn't read the files again.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// This process's knowledge of folders and devices, for workers, which must not block to find out.
+// This process's knowledge of folders and devices, for workers, which must not block to find out.
 #pragma once
 
 #include <atomic>

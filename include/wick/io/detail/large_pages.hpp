@@ -1,5 +1,4 @@
-/// \file
-/// Large pages for large arrays.
+// Large pages for large arrays.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// A file to which any number of processes append whole lines, even if one is killed or the disk is full.
+// A file to which any number of processes append whole lines, even if one is killed or the disk is full.
 #pragma once
 
 #include <cstddef>

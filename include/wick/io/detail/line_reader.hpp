@@ -1,5 +1,4 @@
-/// \file
-/// Parses the lines that wick itself writes.
+// Parses the lines that wick itself writes.
 #pragma once
 
 #include <charconv>

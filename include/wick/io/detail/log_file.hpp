@@ -1,5 +1,4 @@
-/// \file
-/// A loader's log: lines of JSON in a file. Its faults never stop the training.
+// A loader's log: lines of JSON in a file. Its faults never stop the training.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,4 @@
-/// \file
-/// Numbers in text, as other programs write them.
+// Numbers in text, as other programs write them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Objects on servers: the interface between object stores and sources and read().
+// Objects on servers: the interface between object stores and sources and read().
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// Percent-encoding of URLs. Berners-Lee, Fielding, Masinter: "Uniform Resource Identifier (URI): Generic
-/// Syntax", RFC 3986, 2005, section 2.
+// Percent-encoding of URLs. Berners-Lee, Fielding, Masinter: "Uniform Resource Identifier (URI): Generic
+// Syntax", RFC 3986, 2005, section 2.
 #pragma once
 
 #include <optional>

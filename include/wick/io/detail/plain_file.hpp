@@ -1,5 +1,4 @@
-/// \file
-/// Opens a path that should be a regular file. Anything else is named, without waiting for it.
+// Opens a path that should be a regular file. Anything else is named, without waiting for it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// Waits for several reads of object stores on the calling thread.
+// Waits for several reads of object stores on the calling thread.
 #pragma once
 
 #include <cstddef>

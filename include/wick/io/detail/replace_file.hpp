@@ -1,5 +1,4 @@
-/// \file
-/// Replaces a file as a whole: a reader finds the old file or the new one, even if the writer is killed.
+// Replaces a file as a whole: a reader finds the old file or the new one, even if the writer is killed.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Shared by sources: the form of their messages, and opening a file that must not change.
+// Shared by sources: the form of their messages, and opening a file that must not change.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// The user's cache folder, for files that can be made again.
+// The user's cache folder, for files that can be made again.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// Members of a ZIP archive, as written by numpy.savez().
+// Members of a ZIP archive, as written by numpy.savez().
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of io/, which is compiled once.
+// Includes the implementation of io/, which is compiled once.
 #pragma once
 
 #include <wick/io/impl/cached_read.ipp>

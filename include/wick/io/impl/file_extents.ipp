@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/detail/file_extents.hpp. Included in exactly one file of a program.
+// Implements io/detail/file_extents.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <optional>

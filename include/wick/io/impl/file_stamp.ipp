@@ -1,5 +1,4 @@
-/// \file
-/// Implements ext/file_stamp.hpp. Included in exactly one file of a program.
+// Implements ext/file_stamp.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>

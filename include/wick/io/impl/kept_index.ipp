@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/detail/kept_index.hpp. Included in exactly one file of a program.
+// Implements io/detail/kept_index.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/detail/large_pages.hpp. Included in exactly one file of a program.
+// Implements io/detail/large_pages.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdint>

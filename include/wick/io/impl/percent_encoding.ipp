@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/detail/percent_encoding.hpp. Included in exactly one file of a program.
+// Implements io/detail/percent_encoding.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

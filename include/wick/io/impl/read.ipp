@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/read.hpp. Included in exactly one file of a program.
+// Implements io/read.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

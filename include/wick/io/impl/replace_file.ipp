@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/detail/replace_file.hpp. Included in exactly one file of a program.
+// Implements io/detail/replace_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/detail/source_file.hpp. Included in exactly one file of a program.
+// Implements io/detail/source_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/io/detail/file_io.hpp>

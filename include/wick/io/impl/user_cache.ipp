@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/detail/user_cache.hpp. Included in exactly one file of a program.
+// Implements io/detail/user_cache.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cinttypes>

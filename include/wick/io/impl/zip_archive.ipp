@@ -1,5 +1,4 @@
-/// \file
-/// Implements io/detail/zip_archive.hpp. Included in exactly one file of a program.
+// Implements io/detail/zip_archive.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

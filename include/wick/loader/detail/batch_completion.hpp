@@ -1,6 +1,5 @@
-/// \file
-/// Ends a batch once all its samples have ended, successfully or not: judges it, closes its gaps, and runs it
-/// through the batch stages.
+// Ends a batch once all its samples have ended, successfully or not: judges it, closes its gaps, and runs it
+// through the batch stages.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-/// \file
-/// One batch in the making: its unclaimed positions, the number of unfinished samples, and its failures.
+// One batch in the making: its unclaimed positions, the number of unfinished samples, and its failures.
 #pragma once
 
 #include <algorithm>

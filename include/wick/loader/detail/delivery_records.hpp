@@ -1,5 +1,4 @@
-/// \file
-/// The records of everything that was handed over, epoch after epoch.
+// The records of everything that was handed over, epoch after epoch.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,5 @@
-/// \file
-/// Prepares the order of the next epoch ahead of time, on a worker: some order stages sort all samples for
-/// it.
+// Prepares the order of the next epoch ahead of time, on a worker: some order stages sort all samples for
+// it.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
-/// \file
-/// Gives the scheduler the current epoch's plan where epochs have plans of their own: after a change of a
-/// mixture's weights, and where rows are packed again in each epoch.
+// Gives the scheduler the current epoch's plan where epochs have plans of their own: after a change of a
+// mixture's weights, and where rows are packed again in each epoch.
 #pragma once
 
 #include <cstdint>

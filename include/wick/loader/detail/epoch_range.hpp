@@ -1,5 +1,4 @@
-/// \file
-/// The result of epoch(): a range for one pass over an epoch.
+// The result of epoch(): a range for one pass over an epoch.
 #pragma once
 
 #include <concepts>

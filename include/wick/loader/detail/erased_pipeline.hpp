@@ -1,6 +1,5 @@
-/// \file
-/// The engine's view of a pipeline. Everything that a loader does around samples and batches is compiled
-/// once, and calls the pipeline through this interface.
+// The engine's view of a pipeline. Everything that a loader does around samples and batches is compiled
+// once, and calls the pipeline through this interface.
 #pragma once
 
 #include <array>

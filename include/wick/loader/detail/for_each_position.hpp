@@ -1,6 +1,5 @@
-/// \file
-/// Goes through a run of positions: computes their samples, a few at a time, and fetches samples that are in
-/// memory into the cache, some way ahead.
+// Goes through a run of positions: computes their samples, a few at a time, and fetches samples that are in
+// memory into the cache, some way ahead.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// The parts of a loader that don't depend on the type of its batches.
+// The parts of a loader that don't depend on the type of its batches.
 #pragma once
 
 #include <cstddef>

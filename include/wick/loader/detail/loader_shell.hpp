@@ -1,6 +1,5 @@
-/// \file
-/// The part of a loader that programs compile, whatever its batches are. The rest is in
-/// loader/detail/loader_core.hpp, which only the engine's implementation files include.
+// The part of a loader that programs compile, whatever its batches are. The rest is in
+// loader/detail/loader_core.hpp, which only the engine's implementation files include.
 #pragma once
 
 #include <atomic>

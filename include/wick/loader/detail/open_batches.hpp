@@ -1,5 +1,4 @@
-/// \file
-/// The batches that a loader is making ahead of its consumer, and how workers claim their samples.
+// The batches that a loader is making ahead of its consumer, and how workers claim their samples.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// The executor of a loader that wasn't given one.
+// The executor of a loader that wasn't given one.
 #pragma once
 
 #include <wick/async/executor.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// A running pipeline: for a loader's epochs, or separately for one batch that is made again.
+// A running pipeline: for a loader's epochs, or separately for one batch that is made again.
 #pragma once
 
 #include <algorithm>

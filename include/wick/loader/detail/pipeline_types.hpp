@@ -1,6 +1,5 @@
-/// \file
-/// The types of a pipeline, computed once: where the order stages end, where batches begin, and the types
-/// between stages.
+// The types of a pipeline, computed once: where the order stages end, where batches begin, and the types
+// between stages.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// How far ahead samples in memory are fetched into the cache. This is tried out while the loader runs, since
-/// the best depth differs by a factor of two between processors.
+// How far ahead samples in memory are fetched into the cache. This is tried out while the loader runs, since
+// the best depth differs by a factor of two between processors.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// A loader's progress: the epoch and the batch that its consumer gets next, and the data they are from.
+// A loader's progress: the epoch and the batch that its consumer gets next, and the data they are from.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Collects the data for a loader's report: what the loop took, how long it waited, and the stages' clocks.
+// Collects the data for a loader's report: what the loop took, how long it waited, and the stages' clocks.
 #pragma once
 
 #include <array>

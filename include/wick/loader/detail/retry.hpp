@@ -1,6 +1,5 @@
-/// \file
-/// Handles a sample that failed: it is tried again, another sample takes its place, it is left out, or its
-/// batch fails.
+// Handles a sample that failed: it is tried again, another sample takes its place, it is left out, or its
+// batch fails.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
-/// \file
-/// Hands over single samples, for pipelines without batch(): a batch is then a group that only the loader
-/// sees.
+// Hands over single samples, for pipelines without batch(): a batch is then a group that only the loader
+// sees.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Runs the samples that a worker has claimed: each goes through the stages into its slot, and failures are
-/// settled.
+// Runs the samples that a worker has claimed: each goes through the stages into its slot, and failures are
+// settled.
 #pragma once
 
 #include <cstdint>

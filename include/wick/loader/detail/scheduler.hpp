@@ -1,6 +1,5 @@
-/// \file
-/// The engine of a loader: hands out positions, runs samples through the stages, finishes batches, and keeps
-/// a window of them ahead of the consumer, across the ends of epochs.
+// The engine of a loader: hands out positions, runs samples through the stages, finishes batches, and keeps
+// a window of them ahead of the consumer, across the ends of epochs.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Notices when a source's size is no longer the one that everything was planned for.
+// Notices when a source's size is no longer the one that everything was planned for.
 #pragma once
 
 #include <cstdint>

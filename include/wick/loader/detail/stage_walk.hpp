@@ -1,6 +1,5 @@
-/// \file
-/// Takes an item through stages of which some suspend: one coroutine for each of those, which first runs the
-/// stages before it that don't. A sink determines where the walk ends, and what is measured on it.
+// Takes an item through stages of which some suspend: one coroutine for each of those, which first runs the
+// stages before it that don't. A sink determines where the walk ends, and what is measured on it.
 #pragma once
 
 #include <atomic>

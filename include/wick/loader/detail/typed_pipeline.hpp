@@ -1,6 +1,5 @@
-/// \file
-/// A pipeline as the engine sees it: everything that is compiled for each one. Samples go through the stages
-/// that don't suspend here, with a clock at each, and through the others in loader/detail/stage_walk.hpp.
+// A pipeline as the engine sees it: everything that is compiled for each one. Samples go through the stages
+// that don't suspend here, with a clock at each, and through the others in loader/detail/stage_walk.hpp.
 #pragma once
 
 #include <algorithm>

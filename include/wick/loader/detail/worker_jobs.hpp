@@ -1,5 +1,4 @@
-/// \file
-/// The jobs on the executor that run a loader's samples, as many at a time as are useful.
+// The jobs on the executor that run a loader's samples, as many at a time as are useful.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes all implementation files of loader/, which are compiled once.
+// Includes all implementation files of loader/, which are compiled once.
 #pragma once
 
 #include <wick/loader/impl/batch_completion.ipp>

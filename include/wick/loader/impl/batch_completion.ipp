@@ -1,5 +1,4 @@
-/// \file
-/// Implements loader/detail/batch_completion.hpp. Included in exactly one file of a program.
+// Implements loader/detail/batch_completion.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Implements loader/detail/delivery_records.hpp and loader/detail/sample_group.hpp. Included in exactly one
-/// file of a program.
+// Implements loader/detail/delivery_records.hpp and loader/detail/sample_group.hpp. Included in exactly one
+// file of a program.
 #pragma once
 
 #include <atomic>

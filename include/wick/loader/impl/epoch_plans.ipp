@@ -1,5 +1,4 @@
-/// \file
-/// Implements loader/detail/epoch_plans.hpp. Included in exactly one file of a program.
+// Implements loader/detail/epoch_plans.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Implements loader/loader_base.hpp and loader/detail/loader_shell.hpp, which pass calls on to the core.
-/// Included in exactly one file of a program.
+// Implements loader/loader_base.hpp and loader/detail/loader_shell.hpp, which pass calls on to the core.
+// Included in exactly one file of a program.
 #pragma once
 
 #include <stdexcept>

@@ -1,6 +1,5 @@
-/// \file
-/// Implements loader/detail/loader_core.hpp: taking batches, epoch after epoch. Included in exactly one file
-/// of a program.
+// Implements loader/detail/loader_core.hpp: taking batches, epoch after epoch. Included in exactly one file
+// of a program.
 #pragma once
 
 #include <algorithm>

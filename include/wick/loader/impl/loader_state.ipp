@@ -1,6 +1,5 @@
-/// \file
-/// Implements loader/detail/loader_core.hpp: a loader's progress, and how that changes between batches.
-/// Included in exactly one file of a program.
+// Implements loader/detail/loader_core.hpp: a loader's progress, and how that changes between batches.
+// Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements loader/detail/own_executor.hpp. Included in exactly one file of a program.
+// Implements loader/detail/own_executor.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

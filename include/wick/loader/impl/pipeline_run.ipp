@@ -1,6 +1,5 @@
-/// \file
-/// Implements loader/detail/pipeline_run.hpp and loader/detail/erased_pipeline.hpp. Included in exactly one
-/// file of a program.
+// Implements loader/detail/pipeline_run.hpp and loader/detail/erased_pipeline.hpp. Included in exactly one
+// file of a program.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,5 @@
-/// \file
-/// Implements the trace and the timeline of loader/detail/report_recorder.hpp. Included in exactly one file
-/// of a program.
+// Implements the trace and the timeline of loader/detail/report_recorder.hpp. Included in exactly one file
+// of a program.
 #pragma once
 
 #include <algorithm>

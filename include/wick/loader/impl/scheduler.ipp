@@ -1,6 +1,5 @@
-/// \file
-/// Implements loader/detail/scheduler.hpp, with the classes source_size and worker_jobs. Included in exactly
-/// one file of a program.
+// Implements loader/detail/scheduler.hpp, with the classes source_size and worker_jobs. Included in exactly
+// one file of a program.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,4 @@
-/// \file
-/// Finds a loader's samples when no batch comes. Included in exactly one file of a program.
+// Finds a loader's samples when no batch comes. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

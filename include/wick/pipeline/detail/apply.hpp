@@ -1,6 +1,5 @@
-/// \file
-/// How a stage is applied to an item: to all of it or to its data, with or without a context, directly or
-/// awaited.
+// How a stage is applied to an item: to all of it or to its data, with or without a context, directly or
+// awaited.
 #pragma once
 
 #include <concepts>

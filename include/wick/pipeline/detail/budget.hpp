@@ -1,6 +1,5 @@
-/// \file
-/// A bound on memory in flight: samples take bytes before they are read and give them back once they are
-/// decoded.
+// A bound on memory in flight: samples take bytes before they are read and give them back once they are
+// decoded.
 #pragma once
 
 #include <algorithm>

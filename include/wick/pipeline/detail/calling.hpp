@@ -1,6 +1,5 @@
-/// \file
-/// How a callable can be called with an X, determined so that an error in the user's code is reported only
-/// once.
+// How a callable can be called with an X, determined so that an error in the user's code is reported only
+// once.
 #pragma once
 
 #include <type_traits>

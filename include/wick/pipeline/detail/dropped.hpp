@@ -1,5 +1,4 @@
-/// \file
-/// How filter() marks a sample that it leaves out.
+// How filter() marks a sample that it leaves out.
 #pragma once
 
 #include <exception>

@@ -1,5 +1,4 @@
-/// \file
-/// Marks a failure that isn't the sample's own: another sample, which was to go into it, has failed.
+// Marks a failure that isn't the sample's own: another sample, which was to go into it, has failed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Whether a pipeline takes batches to a device, where the training loop launches operations.
+// Whether a pipeline takes batches to a device, where the training loop launches operations.
 #pragma once
 
 #include <tuple>

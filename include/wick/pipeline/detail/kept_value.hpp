@@ -1,5 +1,4 @@
-/// \file
-/// A value that a stage makes on its first call and keeps for later ones, such as constants on a device.
+// A value that a stage makes on its first call and keeps for later ones, such as constants on a device.
 #pragma once
 
 #include <memory>

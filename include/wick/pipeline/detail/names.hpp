@@ -1,5 +1,4 @@
-/// \file
-/// Names in messages, with their blanks, combining letters, and letter case made visible.
+// Names in messages, with their blanks, combining letters, and letter case made visible.
 #pragma once
 
 #include <string>

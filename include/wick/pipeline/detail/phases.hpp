@@ -1,6 +1,5 @@
-/// \file
-/// The phases inside a slot: an image is decoded, resized, and recolored in one pass, and each part has its
-/// own clock. Its time counts for the stage that the user wrote for it.
+// The phases inside a slot: an image is decoded, resized, and recolored in one pass, and each part has its
+// own clock. Its time counts for the stage that the user wrote for it.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The parts of a context that the engine uses: the sample's place, what it has reserved, and which stage it
-/// is in.
+// The parts of a context that the engine uses: the sample's place, what it has reserved, and which stage it
+// is in.
 #pragma once
 
 #include <atomic>

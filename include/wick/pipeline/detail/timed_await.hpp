@@ -1,5 +1,4 @@
-/// \file
-/// Awaits and records times: how long a stage worked before it suspended, and how long it then waited.
+// Awaits and records times: how long a stage worked before it suspended, and how long it then waited.
 #pragma once
 
 #include <algorithm>

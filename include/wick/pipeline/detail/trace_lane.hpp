@@ -1,5 +1,4 @@
-/// \file
-/// Where a worker writes spans for a trace: its own ring, which the consumer of the batches empties.
+// Where a worker writes spans for a trace: its own ring, which the consumer of the batches empties.
 #pragma once
 
 #include <array>

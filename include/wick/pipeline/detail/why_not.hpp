@@ -1,6 +1,5 @@
-/// \file
-/// Why a stage doesn't take its input: the most likely mistake, found from the types. None of this is
-/// compiled for a correct pipeline.
+// Why a stage doesn't take its input: the most likely mistake, found from the types. None of this is
+// compiled for a correct pipeline.
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,4 @@
-/// \file
-/// Where a callable without a name was written, for messages to add to "map".
+// Where a callable without a name was written, for messages to add to "map".
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of pipeline/, which is compiled once.
+// Includes the implementation of pipeline/, which is compiled once.
 #pragma once
 
 #include <wick/pipeline/impl/budget.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/detail/budget.hpp. Included in exactly one file of a program.
+// Implements pipeline/detail/budget.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/detail/budget.hpp>

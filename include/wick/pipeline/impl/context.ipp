@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/context.hpp. Included in exactly one file of a program.
+// Implements pipeline/context.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/context.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/detail/dropped.hpp. Included in exactly one file of a program.
+// Implements pipeline/detail/dropped.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/detail/dropped.hpp>

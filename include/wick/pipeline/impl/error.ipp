@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/error.hpp. Included in exactly one file of a program.
+// Implements pipeline/error.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/error.hpp>

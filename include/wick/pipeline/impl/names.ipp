@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/detail/names.hpp. Included in exactly one file of a program.
+// Implements pipeline/detail/names.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

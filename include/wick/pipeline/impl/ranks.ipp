@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/ranks.hpp. Included in exactly one file of a program.
+// Implements pipeline/ranks.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

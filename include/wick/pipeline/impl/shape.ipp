@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/shape.hpp. Included in exactly one file of a program.
+// Implements pipeline/shape.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/shape.hpp>

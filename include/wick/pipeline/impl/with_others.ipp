@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/with_others.hpp. Included in exactly one file of a program.
+// Implements pipeline/with_others.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/async/stop_token.hpp>

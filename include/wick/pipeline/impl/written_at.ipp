@@ -1,5 +1,4 @@
-/// \file
-/// Implements pipeline/detail/written_at.hpp. Included in exactly one file of a program.
+// Implements pipeline/detail/written_at.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// Which source pixels contribute to each output pixel along one axis, and with what weights. Computed once
-/// an image, and used by all of its rows and columns.
+// Which source pixels contribute to each output pixel along one axis, and with what weights. Computed once
+// an image, and used by all of its rows and columns.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Memory for pixels: each thread keeps the last large blocks it released, so that decoding image after image
-/// doesn't ask the kernel for pages. Holds pixels from the decoder to the batch's slot.
+// Memory for pixels: each thread keeps the last large blocks it released, so that decoding image after image
+// doesn't ask the kernel for pages. Holds pixels from the decoder to the batch's slot.
 #pragma once
 
 #include <array>

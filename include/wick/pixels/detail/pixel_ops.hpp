@@ -1,6 +1,5 @@
-/// \file
-/// In-place operations on finished pixels that don't move them: levels, colors, blur, erasing, and
-/// normalization to float32. The last steps before an image is batched.
+// In-place operations on finished pixels that don't move them: levels, colors, blur, erasing, and
+// normalization to float32. The last steps before an image is batched.
 #pragma once
 
 #include <array>

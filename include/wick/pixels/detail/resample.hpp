@@ -1,7 +1,6 @@
-/// \file
-/// The resize: antialiased, separable, in integers, one output row at a time, from decoded pixels straight to
-/// their destination. Its inner loops are compiled once, with the decoder, for every instruction set, and
-/// chosen at run time; all give the same bytes.
+// The resize: antialiased, separable, in integers, one output row at a time, from decoded pixels straight to
+// their destination. Its inner loops are compiled once, with the decoder, for every instruction set, and
+// chosen at run time; all give the same bytes.
 #pragma once
 
 #include <wick/pixels/detail/row_resampler.hpp>

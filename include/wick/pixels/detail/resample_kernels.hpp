@@ -1,5 +1,4 @@
-/// \file
-/// The inner loops of the resize: their exact results, and the choice of the fastest set for this machine.
+// The inner loops of the resize: their exact results, and the choice of the fastest set for this machine.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// Carries out a plan row by row: takes source rows from top to bottom, and writes each output row to its
-/// destination as soon as its last source row arrives. Used between a decoder and the batch's slot.
+// Carries out a plan row by row: takes source rows from top to bottom, and writes each output row to its
+// destination as soon as its last source row arrives. Used between a decoder and the batch's slot.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Geometry beyond rectangles: rotations, shears, and perspectives. One pass over the result fetches each
-/// pixel from its source.
+// Geometry beyond rectangles: rotations, shears, and perspectives. One pass over the result fetches each
+// pixel from its source.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// Geometry for images of 16 bits a channel, with the same tables as for 8 bits, and conversion of levels to
-/// numbers.
+// Geometry for images of 16 bits a channel, with the same tables as for 8 bits, and conversion of levels to
+// numbers.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// All implementations in pixels/, which are compiled once.
+// All implementations in pixels/, which are compiled once.
 #pragma once
 
 #include <wick/pixels/impl/block_cache.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements pixels/detail/block_cache.hpp. Included in exactly one file of a program.
+// Implements pixels/detail/block_cache.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements pixels/geometry.hpp. Included in exactly one file of a program.
+// Implements pixels/geometry.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/pipeline/error.hpp>

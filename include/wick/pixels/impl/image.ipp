@@ -1,5 +1,4 @@
-/// \file
-/// Implements pixels/image.hpp. Included in exactly one file of a program.
+// Implements pixels/image.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <new>

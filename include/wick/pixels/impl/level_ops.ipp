@@ -1,6 +1,5 @@
-/// \file
-/// Operations that map each level to another one, by arithmetic or by a table computed from the image's
-/// levels. Included only by pixel_ops.ipp.
+// Operations that map each level to another one, by arithmetic or by a table computed from the image's
+// levels. Included only by pixel_ops.ipp.
 #pragma once
 
 #include <algorithm>

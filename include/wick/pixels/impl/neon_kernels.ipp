@@ -1,5 +1,4 @@
-/// \file
-/// The inner loops of the resize for NEON, which every 64-bit ARM has.
+// The inner loops of the resize for NEON, which every 64-bit ARM has.
 #pragma once
 
 #include <arm_neon.h>

@@ -1,6 +1,5 @@
-/// \file
-/// Operations that depend on neighboring pixels: Gaussian blur and sharpness, in place and in integers.
-/// Included only by pixel_ops.ipp.
+// Operations that depend on neighboring pixels: Gaussian blur and sharpness, in place and in integers.
+// Included only by pixel_ops.ipp.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// The inner loops of the resize in plain C++. The other sets use them, too, for the end of a row.
+// The inner loops of the resize in plain C++. The other sets use them, too, for the end of a row.
 #pragma once
 
 #include <algorithm>

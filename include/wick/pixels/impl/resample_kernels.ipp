@@ -1,6 +1,5 @@
-/// \file
-/// The inner loops of the resize for every possible instruction set, in one portable build. Included in
-/// exactly one file of a program, with stb_image.
+// The inner loops of the resize for every possible instruction set, in one portable build. Included in
+// exactly one file of a program, with stb_image.
 #pragma once
 
 #include <wick/pixels/detail/resample_kernels.hpp>

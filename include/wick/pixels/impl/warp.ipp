@@ -1,5 +1,4 @@
-/// \file
-/// Implements pixels/detail/warp.hpp. Included in exactly one file of a program.
+// Implements pixels/detail/warp.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// The inner loops of the resize for SSSE3, AVX2, and AVX-512, in one build for any x86.
+// The inner loops of the resize for SSSE3, AVX2, and AVX-512, in one build for any x86.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The bottleneck of a pipeline, and what to change. Each change is tried in a model built from the
-/// measurements.
+// The bottleneck of a pipeline, and what to change. Each change is tried in a model built from the
+// measurements.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Durations counted in bins by size, so that any quantile takes little memory.
+// Durations counted in bins by size, so that any quantile takes little memory.
 #pragma once
 
 #include <array>

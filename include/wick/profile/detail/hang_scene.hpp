@@ -1,5 +1,4 @@
-/// \file
-/// Where the samples of a late batch are, and the message about it.
+// Where the samples of a late batch are, and the message about it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Writes a message when the training loop has waited long for a batch.
+// Writes a message when the training loop has waited long for a batch.
 #pragma once
 
 #include <atomic>

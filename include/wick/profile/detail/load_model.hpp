@@ -1,5 +1,4 @@
-/// \file
-/// A loader as a queueing model, run in virtual time, to predict its samples per second.
+// A loader as a queueing model, run in virtual time, to predict its samples per second.
 #pragma once
 
 #include <cstddef>

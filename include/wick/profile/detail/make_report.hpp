@@ -1,5 +1,4 @@
-/// \file
-/// Makes a report from the counts at two moments. It reads no clock and knows no loader.
+// Makes a report from the counts at two moments. It reads no clock and knows no loader.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The progress line of an epoch: when it is written, its text, and its width.
+// The progress line of an epoch: when it is written, its text, and its width.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// The timeline of a report: iterations, and how much was ready or in flight then.
+// The timeline of a report: iterations, and how much was ready or in flight then.
 #pragma once
 
 #include <algorithm>

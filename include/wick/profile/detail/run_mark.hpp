@@ -1,5 +1,4 @@
-/// \file
-/// The run of samples that a worker is in, so that another thread can see where it hangs.
+// The run of samples that a worker is in, so that another thread can see where it hangs.
 #pragma once
 
 #include <atomic>

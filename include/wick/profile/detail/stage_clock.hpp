@@ -1,5 +1,4 @@
-/// \file
-/// A stage's times: how often it ran, how long it worked, how long it waited and for what.
+// A stage's times: how often it ran, how long it worked, how long it waited and for what.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// The loader's clocks: one for each stage on each worker, and one for each worker's runs.
+// The loader's clocks: one for each stage on each worker, and one for each worker's runs.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// How much of the training loop's time is waiting for data: the one number that tells whether input is the
-/// problem.
+// How much of the training loop's time is waiting for data: the one number that tells whether input is the
+// problem.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// A trace in Chrome's trace event format, written while the loader runs.
+// A trace in Chrome's trace event format, written while the loader runs.
 #pragma once
 
 #include <cstddef>

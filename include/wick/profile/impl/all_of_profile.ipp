@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of profile/, which is compiled once.
+// Includes the implementation of profile/, which is compiled once.
 #pragma once
 
 #include <wick/profile/impl/advice.ipp>

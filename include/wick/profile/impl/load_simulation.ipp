@@ -1,5 +1,4 @@
-/// \file
-/// One run of a load_model, event by event. Included only by load_model.ipp.
+// One run of a load_model, event by event. Included only by load_model.ipp.
 #pragma once
 
 #include <algorithm>

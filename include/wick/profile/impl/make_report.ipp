@@ -1,5 +1,4 @@
-/// \file
-/// Implements profile/detail/make_report.hpp. Included in exactly one file of a program.
+// Implements profile/detail/make_report.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements profile/report.hpp. Included in exactly one file of a program.
+// Implements profile/report.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// A report as JSON, Prometheus text, and single figures. Included in exactly one file of a program.
+// A report as JSON, Prometheus text, and single figures. Included in exactly one file of a program.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,5 @@
-/// \file
-/// The report as an HTML page: text, a table and charts, without scripts. Included in exactly one file of a
-/// program.
+// The report as an HTML page: text, a table and charts, without scripts. Included in exactly one file of a
+// program.
 #pragma once
 
 #include <algorithm>

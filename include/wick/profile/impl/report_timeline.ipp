@@ -1,5 +1,4 @@
-/// \file
-/// Implements profile/detail/report_timeline.hpp. Included in exactly one file of a program.
+// Implements profile/detail/report_timeline.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements profile/detail/stall_meter.hpp. Included in exactly one file of a program.
+// Implements profile/detail/stall_meter.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/profile/detail/stall_meter.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// How profile/detail/trace_file.hpp writes events. Included in exactly one file of a program.
+// How profile/detail/trace_file.hpp writes events. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Implements profile/what_if.hpp, and applies changes to the model. Included in exactly one file of a
-/// program.
+// Implements profile/what_if.hpp, and applies changes to the model. Included in exactly one file of a
+// program.
 #pragma once
 
 #include <algorithm>

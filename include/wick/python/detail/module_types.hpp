@@ -1,5 +1,4 @@
-/// \file
-/// The classes and exceptions of a Python module with loaders, and the meaning of their keywords.
+// The classes and exceptions of a Python module with loaders, and the meaning of their keywords.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// A loader for Python: an iterable of batches whose type only C++ knows.
+// A loader for Python: an iterable of batches whose type only C++ knows.
 #pragma once
 
 #include <atomic>

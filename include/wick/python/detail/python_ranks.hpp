@@ -1,5 +1,4 @@
-/// \file
-/// Finds a Python process's rank: from an argument, else torch.distributed, else its launcher.
+// Finds a Python process's rank: from an argument, else torch.distributed, else its launcher.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Moves batches to a device with Python's PyTorch: for pipelines without LibTorch.
+// Moves batches to a device with Python's PyTorch: for pipelines without LibTorch.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The delivery log: a line for each batch that is handed over, with hashes of its samples. wick-audit reads
-/// the logs of all ranks, and reports whether a training has lost or repeated any.
+// The delivery log: a line for each batch that is handed over, with hashes of its samples. wick-audit reads
+// the logs of all ranks, and reports whether a training has lost or repeated any.
 #pragma once
 
 #include <cstdint>

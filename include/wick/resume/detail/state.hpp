@@ -1,6 +1,5 @@
-/// \file
-/// A training's progress in at most 4 KiB: the bytes that loader.state() gives and load_state() takes, on any
-/// number of workers and ranks.
+// A training's progress in at most 4 KiB: the bytes that loader.state() gives and load_state() takes, on any
+// number of workers and ranks.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes all implementation files of resume/, which are compiled once.
+// Includes all implementation files of resume/, which are compiled once.
 #pragma once
 
 #include <wick/resume/impl/delivery_log.ipp>

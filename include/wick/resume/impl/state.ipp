@@ -1,5 +1,4 @@
-/// \file
-/// Implements resume/detail/state.hpp. Included in exactly one file of a program.
+// Implements resume/detail/state.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

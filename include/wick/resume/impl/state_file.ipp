@@ -1,5 +1,4 @@
-/// \file
-/// Implements resume/state_file.hpp. Included in exactly one file of a program.
+// Implements resume/state_file.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,4 @@
-/// \file
-/// Which positions make up which batch, and which sample of the source is at a position.
+// Which positions make up which batch, and which sample of the source is at a position.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// The rounds of a permutation, for many places at once.
+// The rounds of a permutation, for many places at once.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// The grouping in a pipeline that has bucket() or pack(): the lengths of its samples, and which part of an
-/// epoch a batch and a rank get.
+// The grouping in a pipeline that has bucket() or pack(): the lengths of its samples, and which part of an
+// epoch a batch and a rank get.
 #pragma once
 
 #include <algorithm>

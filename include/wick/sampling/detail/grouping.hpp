@@ -1,5 +1,4 @@
-/// \file
-/// Groups samples of known lengths: batches of similar length, or rows in which several follow one another.
+// Groups samples of known lengths: batches of similar length, or rows in which several follow one another.
 #pragma once
 
 #include <cstddef>

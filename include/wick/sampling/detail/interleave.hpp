@@ -1,5 +1,4 @@
-/// \file
-/// Whose turn it is among several sources that each have a share of the turns.
+// Whose turn it is among several sources that each have a share of the turns.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-/// \file
-/// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 that can be evaluated at any position
-/// directly.
+// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 that can be evaluated at any position
+// directly.
 #pragma once
 
 #include <bit>

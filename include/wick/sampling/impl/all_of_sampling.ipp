@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of sampling/, which is compiled once.
+// Includes the implementation of sampling/, which is compiled once.
 #pragma once
 
 #include <wick/sampling/impl/block_shuffle.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sampling/block_shuffle.hpp. Included in exactly one file of a program.
+// Implements sampling/block_shuffle.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

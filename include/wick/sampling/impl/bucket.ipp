@@ -1,5 +1,4 @@
-/// \file
-/// Implements sampling/bucket.hpp. Included in exactly one file of a program.
+// Implements sampling/bucket.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sampling/class_weights.hpp. Included in exactly one file of a program.
+// Implements sampling/class_weights.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// The rounds of a permutation with AVX2 and AVX-512, if the processor has them. Included in exactly one file
-/// of a program.
+// The rounds of a permutation with AVX2 and AVX-512, if the processor has them. Included in exactly one file
+// of a program.
 #pragma once
 
 #include <wick/sampling/detail/grid_rounds.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sampling/detail/grouping.hpp. Included in exactly one file of a program.
+// Implements sampling/detail/grouping.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sampling/mix.hpp. Included in exactly one file of a program.
+// Implements sampling/mix.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cmath>

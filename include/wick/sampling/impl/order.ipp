@@ -1,5 +1,4 @@
-/// \file
-/// Implements sampling/order.hpp. Included in exactly one file of a program.
+// Implements sampling/order.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

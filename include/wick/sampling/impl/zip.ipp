@@ -1,5 +1,4 @@
-/// \file
-/// Implements sampling/zip.hpp. Included in exactly one file of a program.
+// Implements sampling/zip.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// An array from a file, as a source of its rows.
+// An array from a file, as a source of its rows.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-/// \file
-/// The samples' locations in a set of files, for sources that must scan the files to find them: found in one
-/// pass, or read from a kept index.
+// The samples' locations in a set of files, for sources that must scan the files to find them: found in one
+// pass, or read from a kept index.
 #pragma once
 
 #include <cstddef>

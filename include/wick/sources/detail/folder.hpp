@@ -1,5 +1,4 @@
-/// \file
-/// Lists a folder without a stat call for each file.
+// Lists a folder without a stat call for each file.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,4 @@
-/// \file
-/// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
+// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Reads an idx file (the format of MNIST), plain or gzip-compressed, as a whole, and checks it.
+// Reads an idx file (the format of MNIST), plain or gzip-compressed, as a whole, and checks it.
 #pragma once
 
 #include <algorithm>

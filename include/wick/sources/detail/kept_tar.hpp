@@ -1,5 +1,4 @@
-/// \file
-/// The members of a tar shard in a file next to it, so that the next start needn't walk the shard.
+// The members of a tar shard in a file next to it, so that the next start needn't walk the shard.
 #pragma once
 
 #include <cstddef>

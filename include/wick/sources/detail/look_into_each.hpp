@@ -1,6 +1,5 @@
-/// \file
-/// Looks into all files of a source: local files one after the other, and files on servers, where each waits
-/// for the network, several at a time. For code that is compiled once.
+// Looks into all files of a source: local files one after the other, and files on servers, where each waits
+// for the network, several at a time. For code that is compiled once.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Keeps shards open as long as the process has descriptors to spare.
+// Keeps shards open as long as the process has descriptors to spare.
 #pragma once
 
 #include <atomic>

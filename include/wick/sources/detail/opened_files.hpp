@@ -1,6 +1,5 @@
-/// \file
-/// The files that a source looks into once: a local file is opened, and kept open if there are descriptors to
-/// spare; a server is asked for its file's size.
+// The files that a source looks into once: a local file is opened, and kept open if there are descriptors to
+// spare; a server is asked for its file's size.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Files of rows of equal size, opened once to find the number of rows in each.
+// Files of rows of equal size, opened once to find the number of rows in each.
 #pragma once
 
 #include <cstddef>

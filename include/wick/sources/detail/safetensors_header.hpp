@@ -1,5 +1,4 @@
-/// \file
-/// A safetensors file's description of its tensors.
+// A safetensors file's description of its tensors.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// One header block of a tar archive: the fields of v7, ustar, GNU, and star, decoded and checked.
+// One header block of a tar archive: the fields of v7, ustar, GNU, and star, decoded and checked.
 #pragma once
 
 #include <cstddef>

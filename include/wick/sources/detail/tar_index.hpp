@@ -1,6 +1,5 @@
-/// \file
-/// The samples of a set of tar shards, and the locations of their wanted members. Built once, from headers
-/// alone.
+// The samples of a set of tar shards, and the locations of their wanted members. Built once, from headers
+// alone.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// Walks the headers of a tar archive from member to member without reading the data between them.
+// Walks the headers of a tar archive from member to member without reading the data between them.
 #pragma once
 
 #include <cstddef>

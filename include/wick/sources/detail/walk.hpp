@@ -1,5 +1,4 @@
-/// \file
-/// All folders below a folder, and all wanted files in torchvision's order.
+// All folders below a folder, and all wanted files in torchvision's order.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of sources/, which is compiled once.
+// Includes the implementation of sources/, which is compiled once.
 #pragma once
 
 #include <wick/sources/impl/class_folder.ipp>

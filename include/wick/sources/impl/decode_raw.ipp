@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/decode_raw.hpp. Included in exactly one file of a program.
+// Implements sources/decode_raw.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/file_windows.hpp. Included in exactly one file of a program.
+// Implements sources/file_windows.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

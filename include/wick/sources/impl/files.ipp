@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/files.hpp. Included in exactly one file of a program.
+// Implements sources/files.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/detail/folder.hpp. Included in exactly one file of a program.
+// Implements sources/detail/folder.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/idx.hpp. Included in exactly one file of a program.
+// Implements sources/idx.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/lmdb.hpp. Included in exactly one file of a program, which links lmdb.
+// Implements sources/lmdb.hpp. Included in exactly one file of a program, which links lmdb.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/memory_view.hpp. Included in exactly one file of a program.
+// Implements sources/memory_view.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/sources/memory_view.hpp>

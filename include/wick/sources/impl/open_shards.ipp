@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/detail/open_shards.hpp. Included in exactly one file of a program.
+// Implements sources/detail/open_shards.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/sources/detail/open_shards.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/records.hpp. Included in exactly one file of a program.
+// Implements sources/records.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

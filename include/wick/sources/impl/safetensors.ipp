@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/safetensors.hpp. Included in exactly one file of a program.
+// Implements sources/safetensors.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

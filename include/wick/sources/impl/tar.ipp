@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/tar.hpp. Included in exactly one file of a program.
+// Implements sources/tar.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/detail/tar_index.hpp. Included in exactly one file of a program.
+// Implements sources/detail/tar_index.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

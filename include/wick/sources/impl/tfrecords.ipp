@@ -1,5 +1,4 @@
-/// \file
-/// Implements sources/tfrecords.hpp. Included in exactly one file of a program.
+// Implements sources/tfrecords.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

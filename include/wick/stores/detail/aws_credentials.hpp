@@ -1,5 +1,4 @@
-/// \file
-/// Finds S3's endpoint and keys in the environment and in the profile files that AWS's own programs read.
+// Finds S3's endpoint and keys in the environment and in the profile files that AWS's own programs read.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
-/// \file
-/// Temporary keys of stores: from the roles of instances, containers, and web identities, and from programs
-/// that print keys.
+// Temporary keys of stores: from the roles of instances, containers, and web identities, and from programs
+// that print keys.
 #pragma once
 
 #include <cstdint>

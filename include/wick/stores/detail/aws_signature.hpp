@@ -1,6 +1,5 @@
-/// \file
-/// The headers that authenticate a request to S3. AWS: "Signature Version 4", Amazon S3 API Reference,
-/// "Authenticating Requests: Using the Authorization Header".
+// The headers that authenticate a request to S3. AWS: "Signature Version 4", Amazon S3 API Reference,
+// "Authenticating Requests: Using the Authorization Header".
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// URLs of Azure blobs, with shared access signatures, and lists of containers.
+// URLs of Azure blobs, with shared access signatures, and lists of containers.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// The keys and tokens of Google Cloud Storage, which is accessed like S3.
+// The keys and tokens of Google Cloud Storage, which is accessed like S3.
 #pragma once
 
 #include <cstdint>

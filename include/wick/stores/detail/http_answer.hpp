@@ -1,5 +1,4 @@
-/// \file
-/// The status and headers of a response to a range request.
+// The status and headers of a response to a range request.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Reads ranges of objects over HTTP: many requests at a time, on one thread that never blocks.
+// Reads ranges of objects over HTTP: many requests at a time, on one thread that never blocks.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// URLs of the files of data sets on the Hugging Face Hub, at a fixed revision.
+// URLs of the files of data sets on the Hugging Face Hub, at a fixed revision.
 #pragma once
 
 #include <cstddef>

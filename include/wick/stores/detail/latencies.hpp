@@ -1,5 +1,4 @@
-/// \file
-/// The response times of a server.
+// The response times of a server.
 #pragma once
 
 #include <array>

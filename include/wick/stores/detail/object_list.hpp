@@ -1,5 +1,4 @@
-/// \file
-/// The objects that match a pattern, from the pages of a server's list.
+// The objects that match a pattern, from the pages of a server's list.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// "s3://bucket/key", or "gs://bucket/key", and its HTTP URL.
+// "s3://bucket/key", or "gs://bucket/key", and its HTTP URL.
 #pragma once
 
 #include <string>

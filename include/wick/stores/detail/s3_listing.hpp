@@ -1,6 +1,5 @@
-/// \file
-/// S3's XML responses: pages of a list of objects, and errors. AWS: Amazon S3 API Reference, ListObjectsV2
-/// and "Error responses".
+// S3's XML responses: pages of a list of objects, and errors. AWS: Amazon S3 API Reference, ListObjectsV2
+// and "Error responses".
 #pragma once
 
 #include <string>

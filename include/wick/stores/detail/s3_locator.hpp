@@ -1,5 +1,4 @@
-/// \file
-/// Signed URLs of objects in S3 and Google Cloud Storage, and lists of them.
+// Signed URLs of objects in S3 and Google Cloud Storage, and lists of them.
 #pragma once
 
 #include <atomic>

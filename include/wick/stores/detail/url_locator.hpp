@@ -1,5 +1,4 @@
-/// \file
-/// Locates URLs of all schemes.
+// Locates URLs of all schemes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// The parts of URLs of stores and of their endpoints.
+// The parts of URLs of stores and of their endpoints.
 #pragma once
 
 #include <string>

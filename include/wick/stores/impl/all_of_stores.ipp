@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of stores/, which is compiled once, by a program that links curl.
+// Includes the implementation of stores/, which is compiled once, by a program that links curl.
 #pragma once
 
 #include <wick/stores/impl/aws_credentials.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements stores/detail/aws_credentials.hpp. Included in exactly one file of a program.
+// Implements stores/detail/aws_credentials.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

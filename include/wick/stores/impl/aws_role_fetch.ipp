@@ -1,5 +1,4 @@
-/// \file
-/// Fetches the keys of a role. Used only by aws_role.ipp.
+// Fetches the keys of a role. Used only by aws_role.ipp.
 #pragma once
 
 #include <array>

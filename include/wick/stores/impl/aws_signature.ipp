@@ -1,6 +1,5 @@
-/// \file
-/// Implements stores/detail/aws_signature.hpp. Included in exactly one file of a program, which links
-/// OpenSSL's libcrypto.
+// Implements stores/detail/aws_signature.hpp. Included in exactly one file of a program, which links
+// OpenSSL's libcrypto.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Implements stores/detail/azure_locator.hpp. Included in exactly one file of a program, which links
-/// pugixml.
+// Implements stores/detail/azure_locator.hpp. Included in exactly one file of a program, which links
+// pugixml.
 #pragma once
 
 #include <charconv>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements stores/detail/http_client.hpp. Included in exactly one file of a program, which links curl.
+// Implements stores/detail/http_client.hpp. Included in exactly one file of a program, which links curl.
 #pragma once
 
 #include <algorithm>

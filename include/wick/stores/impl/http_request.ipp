@@ -1,5 +1,4 @@
-/// \file
-/// One read over HTTP: sends each attempt, and handles the response's bytes. Used only by http_client.ipp.
+// One read over HTTP: sends each attempt, and handles the response's bytes. Used only by http_client.ipp.
 #pragma once
 
 #include <algorithm>

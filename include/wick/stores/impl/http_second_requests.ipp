@@ -1,5 +1,4 @@
-/// \file
-/// Second requests for late responses, and how long http_transfers may wait. Used only by http_client.ipp.
+// Second requests for late responses, and how long http_transfers may wait. Used only by http_client.ipp.
 #pragma once
 
 #include <cmath>

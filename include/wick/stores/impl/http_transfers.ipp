@@ -1,5 +1,4 @@
-/// \file
-/// The thread of an http_client: sends requests, and repeats those that fail. Used only by http_client.ipp.
+// The thread of an http_client: sends requests, and repeats those that fail. Used only by http_client.ipp.
 #pragma once
 
 #include <ctime>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements stores/remote.hpp. Included in exactly one file of a program, which links curl.
+// Implements stores/remote.hpp. Included in exactly one file of a program, which links curl.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements stores/detail/s3_address.hpp. Included in exactly one file of a program.
+// Implements stores/detail/s3_address.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements stores/detail/s3_listing.hpp. Included in exactly one file of a program, which links pugixml.
+// Implements stores/detail/s3_listing.hpp. Included in exactly one file of a program, which links pugixml.
 #pragma once
 
 #include <algorithm>

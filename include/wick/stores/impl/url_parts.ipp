@@ -1,5 +1,4 @@
-/// \file
-/// Implements stores/detail/url_parts.hpp. Included in exactly one file of a program.
+// Implements stores/detail/url_parts.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Finds the characters that separate the fields and rows of a table, 64 at a time. For code that is compiled
-/// once.
+// Finds the characters that separate the fields and rows of a table, 64 at a time. For code that is compiled
+// once.
 #pragma once
 
 #include <cstdint>

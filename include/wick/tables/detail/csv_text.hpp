@@ -1,5 +1,4 @@
-/// \file
-/// The text of a CSV file, and the positions of its rows.
+// The text of a CSV file, and the positions of its rows.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-/// \file
-/// The row groups of Parquet files: all of them, and those in memory. Independent of a row's C++ type except
-/// for its fields, and of Arrow's headers.
+// The row groups of Parquet files: all of them, and those in memory. Independent of a row's C++ type except
+// for its fields, and of Arrow's headers.
 #pragma once
 
 #include <cstddef>

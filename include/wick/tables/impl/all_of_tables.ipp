@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of tables/, which is compiled once.
+// Includes the implementation of tables/, which is compiled once.
 #pragma once
 
 #include <wick/tables/impl/csv.ipp>

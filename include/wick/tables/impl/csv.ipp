@@ -1,5 +1,4 @@
-/// \file
-/// Implements tables/csv.hpp. Included in exactly one file of a program.
+// Implements tables/csv.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements tables/detail/csv_text.hpp. Included in exactly one file of a program.
+// Implements tables/detail/csv_text.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-/// \file
-/// Converts Arrow's arrays to the columns of a row group in memory. Included in exactly one file of a
-/// program.
+// Converts Arrow's arrays to the columns of a row group in memory. Included in exactly one file of a
+// program.
 #pragma once
 
 #include <arrow/array/concatenate.h>

@@ -1,6 +1,5 @@
-/// \file
-/// One Parquet file: its footer, the locations of the wanted columns, and reading them. Included in exactly
-/// one file of a program.
+// One Parquet file: its footer, the locations of the wanted columns, and reading them. Included in exactly
+// one file of a program.
 #pragma once
 
 #include <algorithm>

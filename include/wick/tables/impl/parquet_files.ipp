@@ -1,6 +1,5 @@
-/// \file
-/// The Parquet files of a source: their footers, and the columns of row groups in memory. Included in exactly
-/// one file of a program.
+// The Parquet files of a source: their footers, and the columns of row groups in memory. Included in exactly
+// one file of a program.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,5 @@
-/// \file
-/// Row groups in memory: one sample decodes a group for all, and it is kept while there is room. Included in
-/// exactly one file of a program.
+// Row groups in memory: one sample decodes a group for all, and it is kept while there is room. Included in
+// exactly one file of a program.
 #pragma once
 
 #include <algorithm>

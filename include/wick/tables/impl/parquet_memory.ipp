@@ -1,5 +1,4 @@
-/// \file
-/// Memory that row groups reuse. Included in exactly one file of a program.
+// Memory that row groups reuse. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

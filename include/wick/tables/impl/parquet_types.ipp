@@ -1,5 +1,4 @@
-/// \file
-/// Arrow's types, and which of them a row's field can hold. Included in exactly one file of a program.
+// Arrow's types, and which of them a row's field can hold. Included in exactly one file of a program.
 #pragma once
 
 #include <arrow/api.h>

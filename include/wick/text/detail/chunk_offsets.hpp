@@ -1,5 +1,4 @@
-/// \file
-/// The places of chunks in a stream of tokens.
+// The places of chunks in a stream of tokens.
 #pragma once
 
 #include <cstddef>

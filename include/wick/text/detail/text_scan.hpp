@@ -1,5 +1,4 @@
-/// \file
-/// Finds the lines or documents of a text file, piece by piece.
+// Finds the lines or documents of a text file, piece by piece.
 #pragma once
 
 #include <cstddef>

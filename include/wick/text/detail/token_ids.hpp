@@ -1,5 +1,4 @@
-/// \file
-/// Tokens in the binary format of a file or of memory, which become 64-bit numbers in their slot of a batch.
+// Tokens in the binary format of a file or of memory, which become 64-bit numbers in their slot of a batch.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,4 @@
-/// \file
-/// Files of tokens as one stream.
+// Files of tokens as one stream.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of text/, which is compiled once.
+// Includes the implementation of text/, which is compiled once.
 #pragma once
 
 #include <wick/text/impl/chunk_offsets.ipp>

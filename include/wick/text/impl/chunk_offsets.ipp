@@ -1,5 +1,4 @@
-/// \file
-/// Implements text/detail/chunk_offsets.hpp. Included in exactly one file of a program.
+// Implements text/detail/chunk_offsets.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

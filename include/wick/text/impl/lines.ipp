@@ -1,5 +1,4 @@
-/// \file
-/// Implements text/lines.hpp. Included in exactly one file of a program.
+// Implements text/lines.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/io/detail/file_extents.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements text/detail/text_scan.hpp. Included in exactly one file of a program.
+// Implements text/detail/text_scan.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements text/detail/token_ids.hpp. Included in exactly one file of a program.
+// Implements text/detail/token_ids.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/text/detail/token_ids.hpp>

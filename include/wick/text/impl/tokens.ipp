@@ -1,5 +1,4 @@
-/// \file
-/// Implements text/tokens.hpp. Included in exactly one file of a program.
+// Implements text/tokens.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/io/detail/large_pages.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Writes tokens to a file that gets its name once it is complete.
+// Writes tokens to a file that gets its name once it is complete.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-/// \file
-/// Includes the implementation of tools/, which is compiled once.
+// Includes the implementation of tools/, which is compiled once.
 #pragma once
 
 #include <wick/tools/impl/audit.ipp>

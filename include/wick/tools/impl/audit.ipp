@@ -1,5 +1,4 @@
-/// \file
-/// Implements tools/audit.hpp. Included in exactly one file of a program.
+// Implements tools/audit.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements tools/detail/token_writer.hpp. Included in exactly one file of a program.
+// Implements tools/detail/token_writer.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/io/detail/replace_file.hpp>

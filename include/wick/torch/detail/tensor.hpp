@@ -1,5 +1,4 @@
-/// \file
-/// Converts between wick's and Torch's shapes and types; makes tensors usable as fields of samples.
+// Converts between wick's and Torch's shapes and types; makes tensors usable as fields of samples.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,5 @@
-/// \file
-/// Includes the implementation of torch/, compiled once: as wick::wick, or in the one file that defines
-/// WICK_IMPLEMENTATION.
+// Includes the implementation of torch/, compiled once: as wick::wick, or in the one file that defines
+// WICK_IMPLEMENTATION.
 #pragma once
 
 #include <wick/torch/impl/archive.ipp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements torch/archive.hpp. Included in exactly one file of a program.
+// Implements torch/archive.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstdint>

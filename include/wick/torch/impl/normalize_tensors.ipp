@@ -1,5 +1,4 @@
-/// \file
-/// Implements torch/normalize_tensors.hpp. Included in exactly one file of a program.
+// Implements torch/normalize_tensors.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

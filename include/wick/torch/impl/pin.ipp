@@ -1,5 +1,4 @@
-/// \file
-/// Implements torch/pin.hpp. Included in exactly one file of a program.
+// Implements torch/pin.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

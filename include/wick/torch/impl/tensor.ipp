@@ -1,5 +1,4 @@
-/// \file
-/// Implements torch/detail/tensor.hpp. Included in exactly one file of a program.
+// Implements torch/detail/tensor.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

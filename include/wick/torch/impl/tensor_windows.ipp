@@ -1,5 +1,4 @@
-/// \file
-/// Implements torch/tensor_windows.hpp. Included in exactly one file of a program.
+// Implements torch/tensor_windows.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>

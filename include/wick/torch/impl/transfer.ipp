@@ -1,5 +1,4 @@
-/// \file
-/// Implements torch/transfer.hpp. Included in exactly one file of a program.
+// Implements torch/transfer.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

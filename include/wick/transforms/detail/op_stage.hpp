@@ -1,5 +1,4 @@
-/// \file
-/// Stages that apply one operation on levels, the same for each image: always, or with probability p.
+// Stages that apply one operation on levels, the same for each image: always, or with probability p.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements transforms/affine.hpp. Included in exactly one file of a program.
+// Implements transforms/affine.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// All implementations in transforms/, which are compiled once.
+// All implementations in transforms/, which are compiled once.
 #pragma once
 
 #include <wick/transforms/impl/adjust.ipp>

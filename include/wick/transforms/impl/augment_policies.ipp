@@ -1,5 +1,4 @@
-/// \file
-/// The policies that auto_augment draws from, as in its paper. Included only by augment.ipp.
+// The policies that auto_augment draws from, as in its paper. Included only by augment.ipp.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements transforms/erasing.hpp. Included in exactly one file of a program.
+// Implements transforms/erasing.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements transforms/levels.hpp. Included in exactly one file of a program.
+// Implements transforms/levels.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements transforms/multi_crop.hpp. Included in exactly one file of a program.
+// Implements transforms/multi_crop.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/image/detail/arguments.hpp>

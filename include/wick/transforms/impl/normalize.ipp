@@ -1,5 +1,4 @@
-/// \file
-/// Implements transforms/normalize.hpp. Included in exactly one file of a program.
+// Implements transforms/normalize.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>

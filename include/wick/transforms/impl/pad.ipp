@@ -1,5 +1,4 @@
-/// \file
-/// Implements transforms/pad.hpp. Included in exactly one file of a program.
+// Implements transforms/pad.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <wick/ext/fingerprint.hpp>

@@ -1,5 +1,4 @@
-/// \file
-/// Implements transforms/random_iou_crop.hpp. Included in exactly one file of a program.
+// Implements transforms/random_iou_crop.hpp. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
