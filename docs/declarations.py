@@ -1,28 +1,43 @@
-"""What the headers declare, as far as documents need it: read(text) gives a tree of namespaces, classes, functions, ….
+"""What the headers declare, as far as documents need it: read(base) gives each header's tree of namespaces, classes, functions, ….
 
-This is no C++ parser. It knows the declarations that wick's headers have, and the comments that belong to them: `///` above
-a declaration, `///<` behind a member.
+libclang parses the headers. A declaration is shown as it is written there, with its comment: lines of `///` directly above it, `///<`
+after it. LibTorch, nanobind, and zlib needn't be installed: docs/stand_ins.hpp declares what the headers use of them.
 """
 
 import re
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
-TOKEN = re.compile(
-    r"""(?P<behind>///<[^\n]*) | (?P<doc>///(?!/)[^\n]*) | (?P<comment>//[^\n]*|/\*.*?\*/)
-      | (?P<directive>^[ \t]*\#(?:\\\n|[^\n])*)
-      | (?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+')
-      | (?P<word>[A-Za-z_]\w*) | (?P<number>\d(?:[eEpP][+-]|['\w.])*)
-      | (?P<sign>::|->|<<|\.\.\.|&&|\|\||==|!=|<=|>=|[^\s\w]) | (?P<space>\s+)""",
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
-CLOSES = {"(": ")", "[": "]", "{": "}"}
-KEYED = {"class": "class", "struct": "class", "union": "class", "enum": "enum", "concept": "concept"}
-NO_NAME = {"alignas", "decltype", "noexcept", "requires", "explicit", "static_assert"}
+KINDS = {
+    "namespace": "NAMESPACE",
+    "class": "CLASS_DECL STRUCT_DECL UNION_DECL CLASS_TEMPLATE CLASS_TEMPLATE_PARTIAL_SPECIALIZATION",
+    "enum": "ENUM_DECL",
+    "enumerator": "ENUM_CONSTANT_DECL",
+    "function": "FUNCTION_DECL FUNCTION_TEMPLATE CXX_METHOD CONSTRUCTOR DESTRUCTOR CONVERSION_FUNCTION",
+    "variable": "VAR_DECL FIELD_DECL UNEXPOSED_DECL",  # the last: a variable template
+    "alias": "TYPE_ALIAS_DECL TYPE_ALIAS_TEMPLATE_DECL",
+    "concept": "CONCEPT_DECL",
+    "import": "USING_DECLARATION",
+}
+sys.path.append("/usr/lib/python3/dist-packages")  # where Debian has it, for another python3
+try:
+    from clang.cindex import AccessSpecifier, CursorKind, Index, TranslationUnit, conf
+
+    KIND_OF = {getattr(CursorKind, name): kind for kind, names in KINDS.items() for name in names.split()}
+    INDEX = Index.create()
+except Exception as fault:  # no module, one that is older than concepts, or no library
+    sys.exit(f"docs/declarations.py: no libclang for Python ({fault}); to install it: apt-get install python3-clang-19")
+
+FOREIGN = re.compile(r"^#include <((?:(?:ATen|c10|nanobind|torch)/|zlib)[^>]+)>", re.MULTILINE)
+TEMPLATE = re.compile(rb"template <(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>")
+COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*', re.DOTALL | re.MULTILINE)
+COMMENT_AFTER = re.compile(rb"[^\n]*?(///<[^\n]*(?:\n *///<[^\n]*)*)")
 
 
 @dataclass
 class Declaration:
-    """kind: namespace, class, enum, enumerator, function, variable, alias, concept, import; declared: without comments and body."""
+    """kind: one of KINDS; declared: without comments and body."""
 
     kind: str
     name: str
@@ -31,280 +46,115 @@ class Declaration:
     comment: list = field(default_factory=list)  # lines
     public: bool = True
     defined: bool = True  # False: `class x;`
-    special: bool = False  # a specialization: `class x<int> {…};`
+    special: bool = False  # a specialization of a class or variable
     within: list = field(default_factory=list)  # what a namespace, class or enum contains
-    body: str = ""  # of a function
+    body: str = ""  # of a function that returns auto
     source: str = ""  # as it is written, for a concept
     header: str = ""  # these two are filled in by who reads several headers
     order: int = 0
 
 
-@dataclass
-class Part:
-    """A token of a statement, or a bracketed group of them."""
-
-    text: str
-    kind: str
-    spaced: bool  # whitespace comes before it
-    at: int = 0  # in the header
-
-
-def text_of(parts):
-    out = ""
-    for part in parts:
-        out += (" " if out and part.spaced else "") + part.text
-    return out
-
-
-class Reader:
+class Header:
     def __init__(self, text):
-        self.text, self.tokens, self.at = text, [], 0
-        spaced = False
-        for match in TOKEN.finditer(text):
-            kind = match.lastgroup
-            if kind in ("space", "comment"):
-                spaced = True
+        self.bytes, self.lines = text.encode(), text.splitlines()
+
+    def tidy(self, begin, end):
+        """In one line, without comments and leading attributes."""
+        text = COMMENT.sub(lambda m: m.group(1) or " ", self.bytes[begin:end].decode())
+        return re.sub(r"^(\[\[.*?\]\] ?)+", "", " ".join(text.split()))
+
+    def after_template(self, cursor, begin, end):
+        """Where the declaration begins after its template parameters and their constraint."""
+        found = TEMPLATE.match(self.bytes, begin, end)
+        begin = found.end() if found else begin
+        if found and self.bytes[begin:end].lstrip().startswith(b"requires"):
+            following = [c.extent for c in cursor.get_children() if c.extent.start.offset >= begin]
+            begin = min(following, key=lambda extent: extent.start.offset).end.offset
+        return begin
+
+    def before_body(self, cursor, end):
+        """Where the initializers or the body begin. libclang has them only of functions whose type depends on them."""
+        begin = cursor.location.offset
+        for child in cursor.get_children():
+            if child.kind == CursorKind.PARM_DECL:
+                begin = child.extent.end.offset
+            elif child.kind == CursorKind.COMPOUND_STMT and self.bytes.startswith(b"{", child.extent.start.offset):
+                end = child.extent.start.offset
+        initializers = re.search(rb"(?<!:):(?!:)", self.bytes[begin:end])
+        return begin + initializers.start() if initializers else end
+
+    def comment(self, start, end):
+        found, at = [], start.line - 2
+        first = not self.lines[start.line - 1][: start.column - 1].rstrip().endswith(("{", ",", ";"))  # in its line
+        while first and re.match(" *///(?!<)", self.lines[at]):
+            found.insert(0, self.lines[at])
+            at -= 1
+        after = COMMENT_AFTER.match(self.bytes, end)
+        found += after.group(1).decode().splitlines() if after else []
+        return [re.sub("^ *///<?", "", line) for line in found]
+
+    def read(self, cursors):
+        out, first = [], None  # first: of `int x = 0, y = 0;`
+        for cursor in cursors:
+            kind, name = KIND_OF.get(cursor.kind), re.sub("(?<!operator)<.*", "", cursor.spelling)
+            begin, end, at = cursor.extent.start.offset, cursor.extent.end.offset, cursor.location.offset
+            if not kind or not name or cursor.is_anonymous() or self.bytes.startswith(b"extern template", begin):
                 continue
-            self.tokens.append(Part(match.group(), kind, spaced, match.start()))
-            spaced = False
-
-    def group(self):
-        """The bracketed group that begins here, as one part."""
-        first = self.tokens[self.at]
-        close = CLOSES[first.text]
-        inner, self.at = [Part(first.text, "sign", False)], self.at + 1
-        while self.tokens[self.at].text != close:
-            token = self.tokens[self.at]
-            if token.kind in ("doc", "behind", "directive"):
-                self.at += 1
-            elif token.text in CLOSES and token.kind == "sign":
-                inner.append(self.group())
-            else:
-                inner.append(token)
-                self.at += 1
-        inner.append(self.tokens[self.at])
-        self.at += 1
-        return Part(text_of(inner), first.text, first.spaced, first.at)
-
-    def angles(self):
-        """The same for <…>."""
-        first, inner, depth = self.tokens[self.at], [], 0
-        while True:
-            token = self.tokens[self.at]
-            if token.text in CLOSES and token.kind == "sign":
-                inner.append(self.group())
+            if not end:
+                place = f"{cursor.location.file}:{cursor.location.line}"
+                sys.exit(f"{place}: libclang doesn't say where {name}(auto) begins; write template <class T>")
+            if cursor.semantic_parent.get_usr() != cursor.lexical_parent.get_usr():  # a member's definition
                 continue
-            depth += (token.text == "<") - (token.text == ">")
-            inner.append(token)
-            self.at += 1
-            if depth == 0:
-                return Part(text_of(inner), "<", first.spaced, first.at)
-
-    def scope(self, public=True, inside=""):
-        """The declarations up to the end of a namespace or a class (the body of which `inside` is the name)."""
-        out, last, statement, comment = [], [], [], []
-
-        def add(declarations):
-            last[:] = declarations
-            for declaration in declarations:
-                declaration.comment, declaration.public = list(comment), public
-                out.append(declaration)
-            statement.clear()
-            comment.clear()
-
-        while self.at < len(self.tokens):
-            token = self.tokens[self.at]
-            text = token.text
-            if token.kind == "directive":
-                if not statement:
-                    comment.clear()
-                self.at += 1
-            elif token.kind == "doc":
-                if not statement:
-                    comment.append(text[3:])
-                self.at += 1
-            elif token.kind == "behind":
-                for declaration in last:
-                    declaration.comment.append(text[4:])
-                self.at += 1
-            elif token.kind in ("string", "word", "number"):
-                statement.append(token)
-                self.at += 1
-            elif text == "}":
-                self.at += 1
-                return out
-            elif text == ";":
-                self.at += 1
-                found = declarations_of(statement, inside)
-                if found and found[0].kind == "concept":
-                    found[0].source = self.text[statement[0].at : token.at + 1]
-                add(found)
-            elif text == ":" and len(statement) == 1 and statement[0].text in ("public", "private", "protected"):
-                public = statement[0].text == "public"
-                statement.clear()
-                comment.clear()
-                self.at += 1
-            elif text in "([":
-                statement.append(self.group())
-            elif text == "<" and self.opens_arguments(statement):
-                statement.append(self.angles())
-            elif text == "{":
-                head = split_template(statement)[1]
-                first = next((p.text for p in head), "")
-                if "namespace" in (first, *(p.text for p in head[1:2])):
-                    named = "".join(p.text + " " * (p.text == "inline") for p in head if p.text != "namespace")
-                    name = re.sub(r"::inline \w+|^inline ", "", named)  # wick::inline v0_1::detail is wick::detail
-                    self.at += 1
-                    found = Declaration("namespace", name)
-                    add([found])
-                    found.within = self.scope()
-                elif self.begins_class(head):
-                    found = declarations_of(statement, inside, opens=True)
-                    add(found)
-                    self.at += 1
-                    name = found[0].name if found else ""
-                    within = self.enumerators() if first == "enum" else self.scope(first != "class", name)
-                    for declaration in found:
-                        declaration.within = within
-                    while self.tokens[self.at].text != ";":  # declarators
-                        self.at += 1
-                    self.at += 1
-                elif self.is_initializer(statement, head):
-                    statement.append(self.group())
-                else:
-                    body = self.group().text
-                    found = declarations_of(statement, inside)
-                    for declaration in found:
-                        declaration.body = body
-                    add(found)
+            if kind == "namespace" and conf.lib.clang_Cursor_isInlineNamespace(cursor):
+                out += self.read(cursor.get_children())
+                continue
+            d = Declaration(kind, name, public=cursor.access_specifier in (AccessSpecifier.PUBLIC, AccessSpecifier.INVALID))
+            out.append(d)
+            if kind in ("namespace", "class", "enum"):
+                d.within = self.read(cursor.get_children())
+            if kind == "namespace":
+                continue
+            head = self.after_template(cursor, begin, end)
+            d.template, d.comment = self.tidy(begin, head), self.comment(cursor.extent.start, end)
+            d.special = kind in ("class", "variable") and self.bytes.startswith(b"<", at + len(name))
+            if kind in ("class", "enum"):
+                d.defined = cursor.is_definition()
+                end = self.bytes.find(b"{", at, end) if d.defined else end
+            elif kind == "function" and b"{" in self.bytes[begin:end]:
+                end, whole = self.before_body(cursor, end), end
+                d.body = self.tidy(end, whole)
+            elif kind == "concept":
+                d.source = self.bytes[begin:end].decode() + ";"
+            if kind == "variable" and first and first.extent.start == cursor.extent.start:
+                d.declared = self.tidy(head, first.location.offset) + " " + self.tidy(at, end)
             else:
-                statement.append(token)
-                self.at += 1
-        return out
-
-    @staticmethod
-    def opens_arguments(statement):
-        return bool(statement) and statement[-1].kind == "word" and not any(p.text in ("=", "operator") for p in statement)
-
-    @staticmethod
-    def begins_class(head):
-        words = [p.text for p in head if p.kind != "[" and p.text != "alignas"]
-        return bool(words) and KEYED.get(words[0]) in ("class", "enum") and "=" not in words
-
-    @staticmethod
-    def is_initializer(statement, head):
-        """Whether a `{` opens something else than the body of a function."""
-        texts = [p.text for p in statement]
-        if "=" in texts and "operator" not in texts:
-            return True
-        before = texts[:-1] if statement and statement[-1].kind == "(" else texts
-        if before[-1:] == ["requires"]:  # an expression, not a clause before a body
-            return len(before) < len(texts) and before[-2:-1] in (["requires"], ["&&"], ["||"]) or len(before) == len(texts)
-        parameters = [i for i, p in enumerate(head) if p.kind == "(" and i > 0 and head[i - 1].text not in NO_NAME]
-        if not parameters:
-            return True
-        behind = [p.text for p in head[parameters[0] :]]
-        return ":" in behind and statement[-1].kind in ("word", "<")
-
-    def enumerators(self):
-        out, comment, ahead = [], [], True
-        while self.tokens[self.at].text != "}":
-            token = self.tokens[self.at]
-            if token.kind == "doc":
-                comment.append(token.text[3:])
-            elif token.kind == "behind":
-                out[-1].comment.append(token.text[4:])
-            elif token.text == ",":
-                ahead = True
-            elif ahead:
-                out.append(Declaration("enumerator", token.text, token.text, comment=comment))
-                ahead, comment = False, []
-            self.at += 1
-        self.at += 1
+                d.declared, first = self.tidy(head, end), cursor
         return out
 
 
-def split_template(statement):
-    """(what stands before the declaration: template parameters and their constraint; the declaration)."""
-    i = 0
-    while i < len(statement) and statement[i].text == "template":
-        i += 2
-        if i < len(statement) and statement[i].text == "requires":
-            i += 1
-            while True:
-                while i < len(statement) and statement[i].text == "!":
-                    i += 1
-                if i < len(statement) and statement[i].text == "requires":
-                    i += 1
-                    while i < len(statement) and statement[i].kind in "({":
-                        i += 1
-                elif i < len(statement) and statement[i].kind == "(":
-                    i += 1
-                else:
-                    while i < len(statement) and statement[i].kind == "word":
-                        i += 1
-                        if i < len(statement) and statement[i].kind == "<":
-                            i += 1
-                        if i + 1 < len(statement) and statement[i].text == "::":
-                            i += 1
-                        else:
-                            break
-                if i < len(statement) and statement[i].text in ("&&", "||"):
-                    i += 1
-                    continue
-                break
-    return statement[:i], statement[i:]
+def headers_of(base, left_out=()):
+    """Those of this folder that have declarations, except in folders that are left out."""
+    left_out = {"impl", "implementation", *left_out}
+    return sorted(h.relative_to(base).as_posix() for h in base.rglob("*.hpp") if not left_out & {h.parent.name, h.stem})
 
 
-def declarations_of(statement, inside, opens=False):
-    """What a statement declares, up to its `;` or `{`; nothing for what brings no name."""
-    before, head = split_template(statement)
-    while head and head[0].kind == "[":  # an attribute
-        head = head[1:]
-    words = [p.text for p in head]
-    if not words or words[0] in ("static_assert", "friend", "asm") or words[:2] in (["using", "namespace"], ["extern", "template"]):
-        return []
-
-    def made(kind, name, parts=head, defined=True):
-        return [Declaration(kind, name, text_of(parts), text_of(before), defined=defined)]
-
-    if words[0] == "using" and "=" not in words:
-        return [] if "operator" in words else made("import", words[-1])
-    if words[0] in ("using", "namespace"):
-        return made("alias", words[1])
-    if words[0] in KEYED:
-        named = [p for p in head[1:] if p.kind not in ("[", "(") and p.text not in ("class", "struct", "alignas")]
-        if not named or len(named) > 1 and named[1].text == "::":
-            return []  # a member's definition
-        out = made(KEYED[words[0]], named[0].text, defined=opens or words[0] == "concept")
-        out[0].special = len(named) > 1 and named[1].kind == "<"
-        return out
-    if "operator" in words:
-        return made("function", "operator" + "".join(words[words.index("operator") + 1 :][:1]))
-    equals = words.index("=") if "=" in words else len(words)
-    pointer = next((re.match(r"\(\*(\w+)\)$", p.text) for p in head if p.kind == "("), None)
-    if pointer:
-        return made("variable", pointer.group(1))  # `void (*name)(int)`
-    for i in range(1, equals):
-        if head[i].kind != "(" or head[i - 1].kind != "word" or words[i - 1] in NO_NAME:
-            continue
-        tilde = i > 1 and words[i - 2] == "~"
-        if i == 1 and (words[0] != inside or "->" in words) or "::" in words[i - 3 if tilde else i - 2 : i - 1]:
-            return []  # a deduction guide, a member's definition
-        initializers = words.index(":") if ":" in words[i:] else len(words)
-        return made("function", "~" * tilde + words[i - 1], head[:initializers])
-    out, kind_of = [], []  # `int x = 0, y = 0;` is two
-    while head:
-        comma = next((i for i, p in enumerate(head) if p.text == ","), len(head))
-        one, head = kind_of + head[:comma], head[comma + 1 :]
-        equals = next((i for i, p in enumerate(one) if p.text == "="), len(one))
-        at = next((i for i in reversed(range(equals)) if one[i].kind == "word"), None)
-        if at is None or at > 0 and one[at - 1].text == "::" or at + 1 < len(one) and one[at + 1].kind == "<":
-            break
-        out += made("variable", one[at].text, one)
-        kind_of = kind_of or one[:at]
-    return out
+def parse(base, headers, files=()):
+    """What libclang makes of a program that includes these headers of the folder, then the files: [(path, text)]. Ends with its errors."""
+    foreign = {name for header in base.rglob("*.hpp") for name in FOREIGN.findall(header.read_text(encoding="utf-8"))}
+    included = [f'"{Path(__file__).parent}/stand_ins.hpp"', *(f"<wick/{name}>" for name in headers), *(f'"{path}"' for path, _ in files)]
+    main = f"{base}/main.cpp", "".join(f"#include {name}\n" for name in included)
+    options = ["-std=c++20", f"-I{base.parent}", "-ferror-limit=0"]
+    files = [main, *((f"{base.parent}/{name}", "") for name in foreign), *files]
+    unit = INDEX.parse(main[0], options, files, TranslationUnit.PARSE_SKIP_FUNCTION_BODIES)
+    errors = [f"{d.location.file}:{d.location.line}: {d.spelling}" for d in unit.diagnostics if d.severity >= d.Error]
+    if errors:
+        sys.exit("\n".join(errors))
+    return unit
 
 
-def read(text):
-    return Reader(text).scope()
+def read(base, left_out=()):
+    """{header: [Declaration]}"""
+    headers, cursors = headers_of(base, left_out), {}
+    for cursor in parse(base, headers).cursor.get_children():
+        cursors.setdefault(str(cursor.location.file), []).append(cursor)
+    return {name: Header((base / name).read_text(encoding="utf-8")).read(cursors.get(f"{base}/{name}", [])) for name in headers}

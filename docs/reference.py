@@ -167,11 +167,12 @@ class House:
         self.hidden = {}  # the same for wick::detail: classes only
         self.hooks, self.seen = [], 0
         self.purpose = {}  # header: its first comment
-        texts = {h.relative_to(HEADERS).as_posix(): h.read_text(encoding="utf-8") for h in sorted(HEADERS.rglob("*.hpp")) if h.parent.name != "impl"}
+        declared = read(HEADERS)
+        texts = {path: (HEADERS / path).read_text(encoding="utf-8") for path in declared}
         for path, text in texts.items():
             about = re.match(r"((?://.*\n)*)", text)
             self.purpose[path] = " ".join(line[2:].strip() for line in about.group(1).splitlines())
-            self.add(read(text), (), self.told_as(path, texts))
+            self.add(declared[path], (), self.told_as(path, texts))
         for name, found in list(self.public.items()):
             # A class may be declared, and only a specialization of it defined; that of a misfit only says what is wrong.
             whole = [d for d in found if d.defined and not d.special]

@@ -175,6 +175,7 @@ def options_that_guess(text: str) -> list:
 
 def figures(base: Path, headers: list) -> None:
     """Prints what there is, room by room."""
+    declared = read(base, {"detail"})
     rooms, names, signatures = collections.defaultdict(lambda: [0, 0, 0, 0]), set(), []
     for header in headers:
         text = (base / header).read_text(encoding="utf-8")
@@ -183,9 +184,8 @@ def figures(base: Path, headers: list) -> None:
         row[("detail" in parts) + 2 * ("impl" in parts)] += 1
         row[3] += text.count("\n")
         if not {"detail", "impl"} & set(parts):
-            declared = read(text)
-            names |= {n for n in public_names(declared) if n and not n.startswith("operator")}
-            signatures += [f"{header}: {s}" for s in signatures_with_detail(declared)]
+            names |= {n for n in public_names(declared.get(header, [])) if n and not n.startswith("operator")}
+            signatures += [f"{header}: {s}" for s in signatures_with_detail(declared.get(header, []))]
     print(f"{'room':12} {'public':>7} {'detail':>7} {'bodies':>7} {'lines':>7}")
     for room, row in sorted(rooms.items()):
         print(f"{room:12} {row[0]:7} {row[1]:7} {row[2]:7} {row[3]:7}")
@@ -241,6 +241,7 @@ def main() -> int:
     version = re.search(r'version = "([^"]+)"', (base / "version.hpp").read_text(encoding="utf-8")).group(1)
     inner_namespace = "v" + "_".join(version.split(".")[:2])
     faults, graph, costly = [], {}, []
+    declared = read(base, {"detail"})
 
     for header in headers:
         text = (base / header).read_text(encoding="utf-8")
@@ -288,12 +289,12 @@ def main() -> int:
         test = f"tests/{room}/{Path(header).stem}.cpp"
         if public and not (root / test).is_file():
             say(f"has no test {test}")
-        if public and not public_names(read(text)):
+        if public and not public_names(declared.get(header, [])):
             say("declares no public name; it belongs in detail/")
         if public:
             for fault in options_that_guess(text):
                 say(fault)
-            for signature in signatures_with_detail(read(text)):
+            for signature in signatures_with_detail(declared.get(header, [])):
                 say(f"{signature} takes or is something of wick::detail, which users can't name")
 
     faults += namesakes(headers) + said_twice(base, headers)

@@ -79,6 +79,10 @@ wick_has_numpy() { # the same of arrays
   python3 -c 'import numpy' >/dev/null 2>&1 || /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1
 }
 
+wick_has_libclang() { # what the headers are read with
+  python3 -B "$wick_root/docs/declarations.py" >/dev/null 2>&1
+}
+
 wick_sanitizing_clang() { # prints the newest clang++ that has its sanitizers' runtime
   local version file
   for version in $wick_clangs; do
@@ -212,6 +216,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       structure)  # of what git tracks
         command -v python3 >/dev/null 2>&1 || echo python3
         command -v git >/dev/null 2>&1 || echo git
+        wick_has_libclang || echo python3-clang-19
         ;;
       # One version: others format otherwise, and find other things.
       format) command -v clang-format-16 >/dev/null 2>&1 || echo clang-format-16 ;;

@@ -514,7 +514,8 @@ class typed_pipeline<pipeline<Source, S...>> final
       f.feeds_device = f.feeds_device || feeds_device(s);
     });
   }
-  void refresh_stage(auto& stage) {
+  template <class Stage>
+  void refresh_stage(Stage& stage) {
     if constexpr (requires { stage.refresh(std::as_const(source_)); })
       stage.refresh(std::as_const(source_));
     else
