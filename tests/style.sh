@@ -3,8 +3,9 @@
 #
 #   bash tests/style.sh [--fix] [--no-install] [structure] [format] [spelling] [tidy]
 #
-#   structure which header includes which, the reference that is generated from the headers, whether the single header can be;
-#             words that the documentation avoids; whether each mutant still finds the code that it breaks
+#   structure which header includes which, the reference that is generated from the headers and whether its signatures compile,
+#             whether the single header can be generated; words that the documentation avoids; whether each mutant still finds
+#             the code that it breaks
 #   format    clang-format changes nothing (.clang-format)
 #   spelling  codespell finds no misspelling, and American spelling only
 #   tidy      clang-tidy finds nothing in the headers, as programs that use them see them, and in the tools (.clang-tidy);
@@ -49,6 +50,7 @@ check_structure() {
   python3 docs/reference.py "${check[@]}" || status=1
   python3 single_include/amalgamate.py --check || status=1
   python3 tests/structure.py . || status=1
+  python3 tests/signatures.py || status=1
   python3 tests/words.py . || status=1
   python3 tests/mutants/mutants.py --check || status=1
   return $status
