@@ -2,5 +2,6 @@
 #pragma once
 
 #include <wick/batch/impl/epoch_fingerprint.ipp>
+#include <wick/batch/impl/memory_column.ipp>
 #include <wick/batch/impl/pack.ipp>
 #include <wick/batch/impl/slab.ipp>
