@@ -362,7 +362,7 @@ class Writer:
                 text = kind + " " + text[at:]
         if d.kind == "variable":
             text = re.sub(r" = .*|\{.*\}$", "", text)
-        text = re.sub(r" : (public )?detail::\w+$", "", text)  # a base that is the engine's half
+        text = re.sub(r" : (public )?detail::\w+(<.*>)?$", "", text)  # a base that is the engine's half
         text = re.sub(rf"\bwick::(?!{re.escape(d.name)}\b)", "", text.replace("detail::", ""))  # `wick::report report()` needs it
         template = d.template.replace("detail::", "")
         if not wrap:  # among others in a list: without constraints

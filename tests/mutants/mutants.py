@@ -42,7 +42,7 @@ PLANS = "include/wick/loader/impl/epoch_plans.ipp"
 STATE = "include/wick/resume/impl/state.ipp"
 INDEX_LOCK = "include/wick/io/impl/index_lock.ipp"
 PIPELINE = "include/wick/loader/detail/typed_pipeline.hpp"
-PLAN = "include/wick/sampling/detail/epoch_plan.hpp"
+ERASED = "include/wick/loader/detail/erased_pipeline.hpp"
 GROUPS = "include/wick/sampling/detail/group_plan.hpp"
 ORDERS = "include/wick/loader/detail/epoch_orders.hpp"
 STANDING = "include/wick/loader/detail/progress_state.hpp"
@@ -56,9 +56,9 @@ ON_DISK = "include/wick/cache/cache_on_disk.hpp"
 RANDOM = ("random_pipelines", "random_pipelines/landing")
 PLANTED = [
     ("two samples exchange their slots", PIPELINE, "j.columns.put(slot, to_rvalue(", "j.columns.put((slot ^ 1) < j.count ? slot ^ 1 : slot, to_rvalue("),
-    ("the last batch is lost", PLAN, "if (pad_last) positions_ = batches_ * batch_size_;", "if (batches_ > 1) --batches_;"),
+    ("the last batch is lost", RUN, "if (pad_last) positions_ = batches_ * batch_size_;", "if (batches_ > 1) --batches_;"),
     ("a rank's share begins one late", GROUPS, "const std::uint64_t from = count * shard.rank / shard.world;", "const std::uint64_t from = std::min(count, count * shard.rank / shard.world + (shard.rank != 0 ? 1 : 0));"),
-    ("what pads the last batch is one on", PLAN, "out[i] %= ordered_;", "out[i] = out[i] >= ordered_ ? (out[i] + 1) % ordered_ : out[i];"),
+    ("what pads the last batch is one on", ERASED, "positions[i] %= ordered_;", "positions[i] = positions[i] >= ordered_ ? (positions[i] + 1) % ordered_ : positions[i];"),
     ("random numbers are those of the index", CONTEXT, "random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_)", "random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.index, stage_)"),
     ("an epoch that was prepared has the order of the one before", ORDERS, "prepared_ = expected_->order(seed_, expected_epoch_);", "prepared_ = expected_->order(seed_, expected_epoch_ - 1);"),
     ("a resume begins one batch late", STANDING, "left = by.batches() - (from ? from->batch : 0);", "left = by.batches() - (from && from->batch + 1 < by.batches() ? from->batch + 1 : 0);"),

@@ -542,7 +542,7 @@ struct plain_loop<wick::pipeline<Source, S...>> {
   template <std::size_t I = 0>
   void refresh() {
     if constexpr (I < types::order_end) {
-      auto& s = std::get<I>(p.stages);
+      auto& s = wick::detail::get_stage<I>(p.stages);
       if constexpr (wick::detail::traits_of<decltype(s)>.has_refresh) {
         if constexpr (requires { s.refresh(std::as_const(p.origin)); })
           s.refresh(std::as_const(p.origin));
@@ -557,7 +557,7 @@ struct plain_loop<wick::pipeline<Source, S...>> {
     if constexpr (I == types::order_end)
       return n;
     else
-      return size_after<I + 1>(std::get<I>(p.stages).size(n));
+      return size_after<I + 1>(wick::detail::get_stage<I>(p.stages).size(n));
   }
   /// The index in the source of a position after I order stages, of n there were before each.
   template <std::size_t I>
@@ -567,10 +567,10 @@ struct plain_loop<wick::pipeline<Source, S...>> {
     } else {
       std::uint64_t before = p.origin.size();
       [&]<std::size_t... J>(std::index_sequence<J...>) {
-        ((before = std::get<J>(p.stages).size(before)), ...);
+        ((before = wick::detail::get_stage<J>(p.stages).size(before)), ...);
       }(std::make_index_sequence<I - 1>{});
-      const auto f =
-          std::get<I - 1>(p.stages).prepare(before, seed, epoch, static_cast<std::uint32_t>(I - 1));
+      const auto f = wick::detail::get_stage<I - 1>(p.stages).prepare(before, seed, epoch,
+                                                                      static_cast<std::uint32_t>(I - 1));
       return index_of<I - 1>(f(position), seed, epoch);
     }
   }
@@ -586,7 +586,7 @@ struct plain_loop<wick::pipeline<Source, S...>> {
       add_value(out, whole);
       co_return std::move(out);
     } else if constexpr (I == types::batching) {
-      auto& batching = std::get<I>(self->p.stages);
+      auto& batching = wick::detail::get_stage<I>(self->p.stages);
       typename types::columns one;
       one.begin(
           1, batching.order(),
@@ -600,12 +600,12 @@ struct plain_loop<wick::pipeline<Source, S...>> {
       using stage = typename types::template stage_at<I>;
       if constexpr (wick::detail::is_async<stage, Item>) {
         wick::task<wick::detail::next_item<stage, Item>> one =
-            applied(&std::get<I>(self->p.stages), std::move(item), c);
+            applied(&wick::detail::get_stage<I>(self->p.stages), std::move(item), c);
         auto next = co_await one;
         wick::task<std::string> rest = through<I + 1>(self, std::move(next), c);
         out = co_await rest;
       } else {
-        auto next = wick::detail::apply(std::get<I>(self->p.stages), std::move(item), *c);
+        auto next = wick::detail::apply(wick::detail::get_stage<I>(self->p.stages), std::move(item), *c);
         wick::task<std::string> rest = through<I + 1>(self, std::move(next), c);
         out = co_await rest;
       }
@@ -615,14 +615,9 @@ struct plain_loop<wick::pipeline<Source, S...>> {
 
   epoch_of run(const params& with, std::uint64_t epoch, std::uint64_t rank, std::uint64_t world) {
     refresh();
-    std::apply(
-        [&](auto&... s) {
-          const auto attach = [&](auto& stage) {
-            if constexpr (wick::detail::traits_of<decltype(stage)>.has_attach) stage.attach(*on);
-          };
-          (attach(s), ...);
-        },
-        p.stages);
+    wick::detail::for_each_stage(p.stages, [&](auto& stage) {
+      if constexpr (wick::detail::traits_of<decltype(stage)>.has_attach) stage.attach(*on);
+    });
     return wick::sync_wait(epoch_on_worker(this, &with, epoch, rank, world));
   }
   /// On a worker, where per_worker() has its states.
@@ -966,7 +961,8 @@ class trial {
   template <class Pipeline>
   static std::vector<std::string> names_of(const Pipeline& p) {
     std::vector<std::string> out;
-    std::apply([&](const auto&... s) { (out.emplace_back(wick::detail::stage_name(s)), ...); }, p.stages);
+    wick::detail::for_each_stage(p.stages,
+                                 [&](const auto& s) { out.emplace_back(wick::detail::stage_name(s)); });
     out.emplace_back("loader");  // what is decoded after all stages
     return out;
   }

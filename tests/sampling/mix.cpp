@@ -27,14 +27,14 @@ namespace {
 template <class P>
 std::vector<std::uint64_t> order_of(const P& mixed, std::uint64_t from, std::uint64_t to,
                                     std::uint64_t epoch = 0) {
-  const auto order = std::get<0>(mixed.stages).prepare(mixed.origin.size(), 1, epoch, 0);
+  const auto order = wick::detail::get_stage<0>(mixed.stages).prepare(mixed.origin.size(), 1, epoch, 0);
   std::vector<std::uint64_t> out;
   for (std::uint64_t p = from; p < to; ++p) out.push_back(order(p));
   return out;
 }
 template <class P>
 std::uint64_t size_of(const P& mixed) {
-  return std::get<0>(mixed.stages).size(mixed.origin.size());
+  return wick::detail::get_stage<0>(mixed.stages).size(mixed.origin.size());
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ TEST_CASE("many positions at a time are mapped as each by itself, also after the
   const auto mixed =
       wick::mix(mix_until::all_exhausted, weighted_source{numbers{30'000} | wick::shuffle(), 1},
                 weighted_source{numbers{3} | wick::shuffle(), 1});
-  const auto& stage = std::get<0>(mixed.stages);
+  const auto& stage = wick::detail::get_stage<0>(mixed.stages);
   const auto order = stage.prepare(mixed.origin.size(), 1, 0, 0);
   std::vector<std::uint64_t> together(size_of(mixed));  // 10,000 passes of the second
   std::iota(together.begin(), together.end(), std::uint64_t{0});
@@ -198,7 +198,7 @@ TEST_CASE("weights and sources that make no sense are refused; what decides the 
                    return wick::mix(weighted_source{numbers{3}, 1}, weighted_source{numbers{0}, 1});
                  }),
                  "the 2nd source", "empty"));
-  const auto print = [](auto p) { return std::get<0>(p.stages).fingerprint(); };
+  const auto print = [](auto p) { return wick::detail::get_stage<0>(p.stages).fingerprint(); };
   const auto base = print(wick::mix(weighted_source{numbers{3}, 1}, weighted_source{numbers{4}, 1}));
   CHECK(base == print(wick::mix(weighted_source{numbers{3}, 1}, weighted_source{numbers{4}, 1})));
   CHECK(base != print(wick::mix(weighted_source{numbers{3}, 1}, weighted_source{numbers{4}, 2})));

@@ -132,7 +132,7 @@ class drawing {
         const auto mixed = wick::mix(ends[below(2)], wick::weighted_source{numbers{n} | wick::shuffle(), 3.0},
                                      wick::weighted_source{numbers{m}, 1.25});
         p.source = any_source::of(mixed.origin);
-        p.order.push_back(any_order::of(std::get<0>(mixed.stages)));
+        p.order.push_back(any_order::of(wick::detail::get_stage<0>(mixed.stages)));
         p.text = "mix of " + std::to_string(n) + " and " + std::to_string(m);
         break;
       }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include <wick/ext/source.hpp>
 #include <wick/ext/stage.hpp>
 #include <wick/pipeline/detail/apply.hpp>
+#include <wick/pipeline/detail/stage_list.hpp>
 #include <wick/pipeline/detail/why_not.hpp>
 #include <wick/pipeline/detail/written_at.hpp>
 
@@ -49,7 +49,13 @@ class map_stage {
 /// Stages without a source: a value that you can name, keep, and put into several pipelines.
 template <stage... Stages>
 struct chain {
-  std::tuple<Stages...> stages;
+  stage_list<Stages...> stages;
+};
+
+template <class Source, class... Stages>
+struct pipeline_parts {
+  Source origin;  // as given
+  stage_list<Stages...> stages;
 };
 
 /// The type that begin() and end() of a pipeline return. It has all that a loop needs, so that the compiler
@@ -61,10 +67,7 @@ struct looped_over;
 
 /// A source and the stages for its samples.
 template <source Source, stage... Stages>
-struct pipeline {
-  Source origin;                 ///< the source, as given
-  std::tuple<Stages...> stages;  ///< in order
-
+struct pipeline : detail::pipeline_parts<Source, Stages...> {
   /// Doesn't compile: loop over a loader of this pipeline instead.
   template <class Self = pipeline>
   detail::looped_over<Self> begin() const {
@@ -282,11 +285,15 @@ auto as_stage(T&& t) {
     return map_stage<std::decay_t<T>>(std::forward<T>(t), "map", written_at::of<std::decay_t<T>>());
 }
 template <class T>
-auto as_stages(T&& t) {
+auto as_chain(T&& t) {
   if constexpr (is_chain<std::remove_cvref_t<T>>)
-    return std::forward<T>(t).stages;
+    return std::remove_cvref_t<T>(std::forward<T>(t));
   else
-    return std::tuple<decltype(as_stage(std::forward<T>(t)))>(as_stage(std::forward<T>(t)));
+    return chain<decltype(as_stage(std::forward<T>(t)))>{{{as_stage(std::forward<T>(t))}}};
+}
+template <class... A, class... B>
+chain<A..., B...> joined(chain<A...>&& a, chain<B...>&& b) {
+  return {joined(std::move(a.stages), std::move(b.stages))};
 }
 
 template <class Src, class... Before, class Stage>
@@ -299,8 +306,7 @@ constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
     constexpr fit found = check_fit<came, Stage, Before...>();
     if constexpr (found == fit::yes) {
       return pipeline<Src, Before..., Stage>{
-          std::move(p.origin),
-          std::tuple_cat(std::move(p.stages), std::tuple<Stage>(std::forward<Stage>(s)))};
+          {std::move(p.origin), joined(std::move(p.stages), stage_list<Stage>{{std::move(s)}})}};
     } else {
       if constexpr (found == fit::broken) say_broken<Stage, came>();
       return misfit_pipeline{};
@@ -308,14 +314,14 @@ constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
   }
 }
 
-/// Appends the stages of a tuple from number I on, without std::apply, so that compiler messages lead back to
-/// the user's line.
+/// Appends the stages of a chain from number I on, one at a time, so that compiler messages lead back to the
+/// user's line.
 template <std::size_t I, class P, class... Stages>
-constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
+constexpr auto append(P&& p, chain<Stages...>&& after) {
   if constexpr (I == sizeof...(Stages))
     return std::move(p);
   else
-    return append<I + 1>(append_one(std::move(p), std::move(std::get<I>(stages))), std::move(stages));
+    return append<I + 1>(append_one(std::move(p), std::move(get_stage<I>(after.stages))), std::move(after));
 }
 
 template <class T>
@@ -342,9 +348,7 @@ template <class L, class R>
 constexpr auto operator|(L&& left, R&& right) {
   using left_type = std::remove_cvref_t<L>;
   if constexpr (stage_or_chain<left_type>) {
-    return std::apply(
-        [](auto&&... s) { return chain<std::remove_cvref_t<decltype(s)>...>{{std::move(s)...}}; },
-        std::tuple_cat(as_stages(std::forward<L>(left)), as_stages(std::forward<R>(right))));
+    return joined(as_chain(std::forward<L>(left)), as_chain(std::forward<R>(right)));
   } else if constexpr (almost_source<left_type>) {
     check_source<left_type>();
     return misfit_pipeline_of<left_type>{};
@@ -353,10 +357,10 @@ constexpr auto operator|(L&& left, R&& right) {
       if constexpr (is_pipeline<left_type>)
         return left_type(std::forward<L>(left));
       else
-        return pipeline<left_type>{std::forward<L>(left), {}};
+        return pipeline<left_type>{{std::forward<L>(left), {}}};
     }();
     if constexpr (is_chain<std::remove_cvref_t<R>>)
-      return append<0>(std::move(start), std::remove_cvref_t<R>(std::forward<R>(right)).stages);
+      return append<0>(std::move(start), std::remove_cvref_t<R>(std::forward<R>(right)));
     else
       return append_one(std::move(start), as_stage(std::forward<R>(right)));
   }
@@ -371,7 +375,7 @@ template <class S>
 auto from(S&& s) {
   using type = std::remove_cvref_t<S>;
   if constexpr (detail::check_source<type>())
-    return pipeline<type>{std::forward<S>(s), {}};
+    return pipeline<type>{{std::forward<S>(s), {}}};
   else
     return detail::misfit_pipeline_of<type>{};
 }

@@ -38,7 +38,7 @@ namespace detail {
 template <class Source, class... Order>
 class mix_part {
  public:
-  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)) {
+  mix_part(const Source& from, stage_list<Order...> order) : stages_(std::move(order)) {
     take(samples_of(from));
   }
 
@@ -65,8 +65,8 @@ class mix_part {
   /// The functions of one pass.
   auto prepare(std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple{
-          std::get<I>(stages_).prepare(before_[I], seed, epoch, stage + static_cast<std::uint32_t>(I))...};
+      return stage_list<decltype(get_stage<I>(stages_).prepare(0, seed, epoch, stage))...>{
+          {get_stage<I>(stages_).prepare(before_[I], seed, epoch, stage + static_cast<std::uint32_t>(I))}...};
     }(std::index_sequence_for<Order...>{});
   }
 
@@ -74,10 +74,10 @@ class mix_part {
   template <class F>
   void each(F&& f) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (f(I, std::get<I>(stages_)), ...);
+      (f(I, get_stage<I>(stages_)), ...);
     }(std::index_sequence_for<Order...>{});
   }
-  std::tuple<Order...> stages_;
+  stage_list<Order...> stages_;
   std::array<std::uint64_t, sizeof...(Order) + 1> before_{};
   std::uint64_t all_ = 0, size_ = 0;
 };

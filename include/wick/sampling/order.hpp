@@ -1,15 +1,17 @@
 // Order stages: which sample is at which position. They compute positions before anything is read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <wick/ext/fingerprint.hpp>
 #include <wick/ext/stage.hpp>
+#include <wick/pipeline/detail/stage_list.hpp>
 #include <wick/pipeline/error.hpp>
 #include <wick/sampling/detail/permutation.hpp>
 
@@ -17,16 +19,11 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 /// The source's index for position p of prepared order stages; the stage nearest to the source comes last.
-template <std::size_t N, class... Prepared>
-std::uint64_t index_behind_first(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
-  if constexpr (N == 0)
-    return p;
-  else
-    return index_behind_first<N - 1>(order, std::get<N - 1>(order)(p));
-}
-template <class... Prepared>
-std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
-  return index_behind_first<sizeof...(Prepared)>(order, p);
+template <std::size_t... I, class... Prepared>
+std::uint64_t index_behind(const numbered_stages<std::index_sequence<I...>, Prepared...>& order,
+                           std::uint64_t p) noexcept {
+  ((p = get_stage<sizeof...(I) - 1 - I>(order)(p)), ...);
+  return p;
 }
 
 /// The size of an order that never ends: the number of positions that the random streams can distinguish.

@@ -52,18 +52,17 @@ class five_crop_stage : public only_pictures {
 template <std::size_t Count, class... Stages>
 class views {
  public:
-  explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
+  explicit views(stage_list<Stages...> stages) : stages_(std::move(stages)) {}
   std::array<lazy_image, Count> of(lazy_image& picture, context& c) {
     return each(picture, c, std::make_index_sequence<Count>{});
   }
   std::uint64_t fingerprint() const {
     fingerprint_hash all;
     all.add(std::uint64_t{Count});
-    const auto add = [&all]<class S>(const S& stage) {
+    for_each_stage(stages_, [&all]<class S>(const S& stage) {
       all.add(stage_name(stage));
       if constexpr (traits_of<S>.has_fingerprint) all.add(std::uint64_t{stage.fingerprint()});
-    };
-    std::apply([&add](const Stages&... stage) { (add(stage), ...); }, stages_);
+    });
     return all.value();
   }
 
@@ -84,16 +83,16 @@ class views {
       static_assert(fits, "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
       if constexpr (fits) {  // otherwise the lines below would cause more errors
         static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
-        return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+        return pass<I + 1>(detail::apply(get_stage<I>(stages_), std::move(item), c), c);
       }
     }
   }
 
-  std::tuple<Stages...> stages_;
+  stage_list<Stages...> stages_;
 };
 template <std::size_t Count, class... Stages>
-views<Count, Stages...> views_by(std::tuple<Stages...> stages) {
-  return views<Count, Stages...>(std::move(stages));
+views<Count, Stages...> views_by(chain<Stages...> stages) {
+  return views<Count, Stages...>(std::move(stages.stages));
 }
 
 template <class... Views>
@@ -134,8 +133,7 @@ detail::five_crop_stage five_crop(int size);
 template <std::size_t... Count, class... Stages>
   requires(sizeof...(Count) == sizeof...(Stages) && sizeof...(Count) > 0 && ((Count > 0) && ...))
 auto multi_crop(Stages&&... stages) {
-  return detail::multi_crop_stage(
-      detail::views_by<Count>(detail::as_stages(std::forward<Stages>(stages)))...);
+  return detail::multi_crop_stage(detail::views_by<Count>(detail::as_chain(std::forward<Stages>(stages)))...);
 }
 
 }  // namespace wick

@@ -31,6 +31,8 @@ class pipeline_run;
 struct epoch_order {
   virtual ~epoch_order() = default;
 };
+/// Takes ownership.
+std::shared_ptr<const epoch_order> shared_order(const epoch_order* o);
 
 /// A place in the loader's ring, used for one batch after another. The pipeline adds the memory for the
 /// samples: see typed_batch.

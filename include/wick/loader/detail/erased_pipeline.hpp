@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <wick/async/task.hpp>
@@ -19,6 +18,7 @@
 #include <wick/ext/fingerprint.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
+#include <wick/loader/detail/stage_ref.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/phases.hpp>
 #include <wick/pipeline/random.hpp>
@@ -47,13 +47,14 @@ struct pipeline_facts {
   bool grouped = false;                                   ///< by bucket() or pack()
   bool plans_each_epoch = false;                          ///< a plan holds for one epoch
   bool drop_last = false, pad_last = false;               ///< of batch()
-  shard_stage shard;
+  shard_stage shard = {};
 };
 
 /// The positions of an epoch that make up each batch, and the source's sample at each position. A plan
 /// doesn't change; any thread may ask it.
 class erased_plan {
  public:
+  explicit erased_plan(const shard_stage& shard) noexcept : shard_(shard) {}
   virtual ~erased_plan() = default;
   /// In an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
@@ -79,6 +80,21 @@ class erased_plan {
                                    random_stream& stream) const = 0;
 
  protected:
+  // Batches of consecutive positions, which each rank has an equal share of.
+  void divide_evenly(bool drop_last, bool pad_last) noexcept;
+  position_range even_slice(std::uint64_t batch) const noexcept;
+  /// Of the first `batches`.
+  std::uint64_t even_share(std::uint64_t batches) const noexcept;
+  /// The last batch may be padded with the first positions.
+  void wrap_padding(std::uint64_t first, std::uint64_t count, std::uint64_t* positions) const noexcept {
+    if (first + count <= ordered_) return;
+    for (std::uint64_t i = 0; i < count; ++i) positions[i] %= ordered_;
+  }
+  /// \throws wick::error if an epoch would be empty, or a batch too small to be shared
+  void check(std::uint64_t samples, bool batched) const;
+
+  shard_stage shard_;
+  std::uint64_t ordered_ = 0;  // positions that the order stages give
   std::uint64_t positions_ = 0, batches_ = 0, batch_size_ = 0;
   std::size_t slots_ = 0;
 };
@@ -116,17 +132,21 @@ class erased_pipeline {
   /// Prefetches a sample, up to `bytes` bytes of each part.
   virtual void prefetch(std::uint64_t index, std::size_t bytes) const noexcept = 0;
 
+  virtual std::string source_note() const = 0;
+
   // ---- facts about the stages ----
 
-  virtual std::vector<std::string> stage_names() const = 0;
+  std::vector<std::string> stage_names() const;
   /// The text after a stage's name in a message: " at train.cpp:42"; often empty.
-  virtual std::string stage_written(std::size_t stage) const = 0;
-  /// Everything that determines the order and the outcome of samples, as far as the stages report it.
-  virtual std::vector<stage_identity> identity() const = 0;
-  /// The notes of the source and the stages for the report.
-  virtual std::vector<std::string> notes() const = 0;
-  /// The memory that holds the batches.
-  virtual std::shared_ptr<slab_memory> batch_memory() = 0;
+  std::string stage_written(std::size_t stage) const;
+  /// Everything that determines the order and the outcome of samples, as far as the stages report it. Random
+  /// numbers depend on a stage's number, so each stage counts; for shard(), only that it is there.
+  std::vector<stage_identity> identity() const;
+  /// The notes of the stages and the source for the report, without empty ones.
+  std::vector<std::string> notes() const;
+  /// The memory that holds the batches: the one that a stage asks for (pin does), otherwise the one that the
+  /// loader was given, or ordinary memory.
+  std::shared_ptr<slab_memory> batch_memory() const;
   /// Null if the weights can't be edited.
   virtual erased_mix* mix() noexcept = 0;
 
@@ -175,14 +195,14 @@ class erased_pipeline {
   virtual void drop(batch_job& j) const noexcept = 0;
 
  protected:
-  // Compiled once, not with each pipeline.
-  static void add_name(std::vector<std::string>& to, std::string_view name);
-  /// Adds a note that isn't empty.
-  static void add_note(std::vector<std::string>& to, std::string note);
-  static void add_stage(std::vector<stage_identity>& to, std::string_view stage, std::uint64_t parameters,
-                        bool has_refresh);
+  /// Attaches the stages, facts().stages of them, and completes the facts.
+  void use(const stage_ref* stages, executor& on, std::shared_ptr<slab_memory> memory);
 
   pipeline_facts facts_;
+
+ private:
+  const stage_ref* stages_ = nullptr;
+  std::shared_ptr<slab_memory> memory_;
 };
 
 /// A pipeline that gives batches of this type; without batch(), samples.

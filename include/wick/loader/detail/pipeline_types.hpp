@@ -126,7 +126,7 @@ struct pipeline_types {
   /// The order stages' functions for one epoch.
   template <std::size_t... I>
   static auto order_of(std::index_sequence<I...>)
-      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+      -> stage_list<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
   using order = decltype(order_of(std::make_index_sequence<order_end>{}));
 };
 

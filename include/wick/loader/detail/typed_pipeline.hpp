@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,15 +28,15 @@
 #include <wick/loader/detail/for_each_position.hpp>
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
+#include <wick/loader/detail/stage_ref.hpp>
 #include <wick/loader/detail/stage_walk.hpp>
+#include <wick/loader/detail/typed_plan.hpp>
 #include <wick/pipeline/context.hpp>
-#include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/detail/phases.hpp>
+#include <wick/pipeline/detail/stage_list.hpp>
 #include <wick/pipeline/detail/trace_lane.hpp>
-#include <wick/pipeline/detail/written_at.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 #include <wick/resume/detail/state.hpp>
-#include <wick/sampling/detail/epoch_plan.hpp>
 #include <wick/sampling/order.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -48,50 +47,6 @@ struct typed_batch : batch_job {
   typed_batch() noexcept { bytes = sizeof(typed_batch); }
   typename Types::columns columns;
   std::optional<typename Types::value> value;
-};
-
-/// The plan of a pipeline's epochs.
-template <class Path>
-class typed_plan final : public erased_plan {
-  using order_type = typename epoch_plan<Path>::order_type;
-  struct typed_order final : epoch_order {
-    explicit typed_order(order_type o) : of_stages(std::move(o)) {}
-    order_type of_stages;
-  };
-
- public:
-  explicit typed_plan(epoch_plan<Path> plan) : plan_(std::move(plan)) {
-    positions_ = plan_.positions();
-    batches_ = plan_.batches();
-    batch_size_ = plan_.batch_size();
-    slots_ = plan_.slots();
-  }
-  const epoch_plan<Path>& typed() const noexcept { return plan_; }
-  static const order_type& order_of(const batch_job& j) noexcept {
-    return static_cast<const typed_order&>(*j.order).of_stages;
-  }
-
-  std::uint64_t passed(std::uint64_t batches) const noexcept override { return plan_.passed(batches); }
-  std::shared_ptr<const epoch_order> order(std::uint64_t seed, std::uint64_t epoch) const override {
-    return std::make_shared<const typed_order>(plan_.order(seed, epoch));
-  }
-  position_range slice(std::uint64_t batch, const batch_job& of) const noexcept override {
-    return plan_.slice(batch, order_of(of));
-  }
-  std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept override {
-    return plan_.index(order_of(of), position);
-  }
-  void indexes(const batch_job& of, std::uint64_t first, std::uint64_t count,
-               std::uint64_t* out) const noexcept override {
-    plan_.indexes(order_of(of), first, count, out);
-  }
-  std::uint64_t substitute(const batch_job& of, std::uint64_t position,
-                           random_stream& stream) const override {
-    return plan_.substitute(order_of(of), position, stream);
-  }
-
- private:
-  epoch_plan<Path> plan_;
 };
 
 /// The first stage of a pipeline: a mix() whose weights can change.
@@ -119,7 +74,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     : public pipeline_of<typename pipeline_types<Source, S...>::delivered> {
  public:
   using types = pipeline_types<Source, S...>;
-  using plan_type = epoch_plan<typed_pipeline>;
+  using plan_type = typed_plan<typed_pipeline>;
   using batch_type = typed_batch<types>;
   using delivered = typename types::delivered;
   using walk = stage_walk<typed_pipeline>;
@@ -128,29 +83,29 @@ class typed_pipeline<pipeline<Source, S...>> final
 
   /// \param memory  for batches if no stage provides memory; null: ordinary memory
   typed_pipeline(pipeline<Source, S...> what, executor& on, std::shared_ptr<slab_memory> memory = nullptr)
-      : source_(std::move(what.origin)),
-        stages_(std::move(what.stages)),
-        on_(on),
-        memory_(std::move(memory)) {
+      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on) {
     static_assert(batching >= types::order_end);
-    for_each_stage([&](auto& s) {
-      if constexpr (traits_of<decltype(s)>.has_attach) s.attach(on_);
-    });
+    this->facts_ = constant_facts();
+    if constexpr (types::batched) {
+      this->facts_.drop_last = stage<batching>().drop_last();
+      this->facts_.pad_last = stage<batching>().pad_last();
+    }
+    refer_to_stages(stages_);
+    this->use(refs_, on, std::move(memory));
     if constexpr (plan_type::editable)
       mix_.reset(new typed_mix<std::decay_t<decltype(stage<0>())>>(stage<0>()));
     refresh();
-    set_facts();
   }
 
   const Source& source() const noexcept { return source_; }
   executor& on() const noexcept { return on_; }
   template <std::size_t I>
   auto& stage() noexcept {
-    return std::get<I>(stages_);
+    return get_stage<I>(stages_);
   }
   template <std::size_t I>
   const auto& stage() const noexcept {
-    return std::get<I>(stages_);
+    return get_stage<I>(stages_);
   }
 
   // ---- facts ----
@@ -162,73 +117,23 @@ class typed_pipeline<pipeline<Source, S...>> final
     prefetch_sample(source_, index, bytes);
   }
 
-  std::vector<std::string> stage_names() const override {
-    std::vector<std::string> out;
-    for_each_stage([&](const auto& s) { erased_pipeline::add_name(out, stage_name(s)); });
-    return out;
-  }
-  std::string stage_written(std::size_t stage) const override {
-    std::string out;
-    for_each_stage([&](const auto& s) {
-      if (stage-- == 0) out = written_text(s);
-    });
-    return out;
-  }
-  /// Random numbers depend on a stage's number, so each stage counts; for shard(), only that it is there.
-  std::vector<stage_identity> identity() const override {
-    std::vector<stage_identity> out;
-    for_each_stage([&](const auto& s) {
-      std::uint64_t parameters = 0;
-      if constexpr (traits_of<decltype(s)>.has_fingerprint) parameters = s.fingerprint();
-      erased_pipeline::add_stage(out, stage_name(s), parameters, traits_of<decltype(s)>.has_refresh);
-    });
-    return out;
-  }
-  std::vector<std::string> notes() const override {
-    std::vector<std::string> out;
-    for_each_stage([&](const auto& s) {
-      if constexpr (traits_of<decltype(s)>.has_note) erased_pipeline::add_note(out, s.note());
-    });
-    erased_pipeline::add_note(out, note_of(source_));
-    return out;
-  }
-  /// The memory that a batch stage asks for (pin does), otherwise the one that the loader was given.
-  std::shared_ptr<slab_memory> batch_memory() override {
-    std::shared_ptr<slab_memory> wanted;
-    for_each_batch_stage([&](auto& s) {
-      if constexpr (traits_of<decltype(s)>.has_slab_memory) {
-        if (wanted == nullptr) wanted = s.slab_memory();
-      }
-    });
-    if (wanted == nullptr) wanted = memory_;
-    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
-  }
+  std::string source_note() const override { return note_of(source_); }
   erased_mix* mix() noexcept override { return mix_.get(); }
 
   void refresh() override {
-    const auto rest = [&] {
-      for_each_stage([&](auto& s) {
-        if constexpr (traits_of<decltype(s)>.lookup_suspends)
-          walk::open_cache(*this);
-        else if constexpr (traits_of<decltype(s)>.has_refresh)
-          refresh_stage(s);
-        else if constexpr (traits_of<decltype(s)>.mixes)
-          s.follow(source_);  // mix()
-      });
-    };
     if constexpr (!refreshed_source<Source>) {
-      rest();
+      refresh_stages();
     } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
       source_.refresh();
-      rest();
+      refresh_stages();
     } else {
       [[maybe_unused]] const auto hold = source_.refresh();
-      rest();
+      refresh_stages();
     }
   }
   owned<const erased_plan> plan(const shard_stage& shard, std::uint64_t seed,
                                 std::optional<std::uint64_t> epoch) const override {
-    return owned<const erased_plan>(new typed_plan<typed_pipeline>(plan_type(*this, shard, seed, epoch)));
+    return owned<const erased_plan>(new plan_type(*this, shard, seed, epoch));
   }
 
   owned<batch_job> make_batch() const override { return owned<batch_job>(new batch_type); }
@@ -237,7 +142,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     batch_type& b = typed(j);
     if constexpr (types::batched) {
       b.columns.begin(j.of->plan->slots(), stage<batching>().order(), pool);
-      if constexpr (plan_type::packs) plan_of(j).arrange(j.number, order_of(j), b.columns);
+      if constexpr (plan_type::packs) plan_of(j).arrange(j, b.columns);
     } else {
       b.columns.begin(j.count, layout::channels_last, pool);
     }
@@ -247,7 +152,8 @@ class typed_pipeline<pipeline<Source, S...>> final
     if constexpr (!types::samples_suspend) {
       const quarantine* const bad = j.of->settings.bad.empty() ? nullptr : &j.of->settings.bad;
       for_each_position(
-          plan_of(j), order_of(j), j.first + from, count, prefetching_source<Source> ? r.ahead.samples : 0,
+          plan_of(j), plan_type::order_of(j), j.first + from, count,
+          prefetching_source<Source> ? r.ahead.samples : 0,
           [&](std::uint64_t index) { prefetch_sample(source_, index, r.ahead.bytes); },
           [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
             if constexpr (types::batched) r.print += prints_of(first, indexes, n);
@@ -341,9 +247,11 @@ class typed_pipeline<pipeline<Source, S...>> final
     b.value.reset();
   }
   void deliver(delivered& batch) override {
-    for_each_batch_stage([&](auto& s) {
-      if constexpr (traits_of<decltype(s)>.has_deliver) s.deliver(batch);
-    });
+    if constexpr ((traits_of<S>.has_deliver || ...)) {
+      for_each_stage(stages_, [&](const auto& s) {
+        if constexpr (traits_of<decltype(s)>.has_deliver) s.deliver(batch);
+      });
+    }
   }
 
   // ---- for the walk of a sample ----
@@ -393,7 +301,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       if constexpr (Timed) clock->mark(I, phase_ticks::take(), phase_row);
     } else {
       if constexpr (Timed) forget_phases<I>();
-      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      auto&& next = apply(get_stage<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) {
         mark<I>(*clock);
       }
@@ -471,7 +379,7 @@ class typed_pipeline<pipeline<Source, S...>> final
         of.count_batch(I, begun, c, span_kind::batch);
         return pass_batch<I + 1>(std::move(next), c, of);
       };
-      auto& stage = std::get<I>(stages_);
+      auto& stage = get_stage<I>(stages_);
       // A stage that wraps those after it (to set their stream) calls them itself.
       if constexpr (traits_of<decltype(stage)>.has_around)
         return stage.around(std::move(batch), rest);
@@ -484,64 +392,54 @@ class typed_pipeline<pipeline<Source, S...>> final
   static batch_type& typed(batch_job& j) noexcept { return static_cast<batch_type&>(j); }
   static const batch_type& typed(const batch_job& j) noexcept { return static_cast<const batch_type&>(j); }
   static const plan_type& plan_of(const batch_job& j) noexcept {
-    return static_cast<const typed_plan<typed_pipeline>&>(*j.of->plan).typed();
+    return static_cast<const plan_type&>(*j.of->plan);
   }
-  static const auto& order_of(const batch_job& j) noexcept { return typed_plan<typed_pipeline>::order_of(j); }
-  void set_facts() {
-    pipeline_facts& f = this->facts_;
-    f.stages = stages;
-    f.first = types::order_end;
-    f.batching = batching;
-    f.order_row = order_row;
-    f.phase_row = phase_row;
-    f.rows = rows;
+  static consteval pipeline_facts constant_facts() {
+    pipeline_facts f{.stages = stages,
+                     .first = types::order_end,
+                     .batching = batching,
+                     .order_row = order_row,
+                     .phase_row = phase_row,
+                     .rows = rows,
+                     .batched = types::batched,
+                     .samples_suspend = types::samples_suspend,
+                     .batches_suspend = types::batches_suspend,
+                     .ends_with_batch = types::batched && batching + 1 == types::size,
+                     .filters = types::filters,
+                     .packs = plan_type::packs,
+                     .prefetches = prefetching_source<Source>,
+                     .grouped = plan_type::grouped,
+                     .plans_each_epoch = plan_type::each_epoch};
     for (std::size_t p = 0; p < phase_count; ++p) f.phase_stages[p] = carries_out(static_cast<slot_phase>(p));
-    f.batched = types::batched;
-    f.samples_suspend = types::samples_suspend;
-    f.batches_suspend = types::batches_suspend;
-    f.ends_with_batch = types::batched && batching + 1 == types::size;
-    f.filters = types::filters;
-    f.prefetches = prefetching_source<Source>;
-    f.grouped = plan_type::grouped;
-    f.packs = plan_type::packs;
-    f.plans_each_epoch = plan_type::each_epoch;
-    if constexpr (types::batched) {
-      f.drop_last = stage<batching>().drop_last();
-      f.pad_last = stage<batching>().pad_last();
-    }
-    for_each_stage([&](const auto& s) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) f.shard = s;
-      f.feeds_device = f.feeds_device || feeds_device(s);
-    });
+    return f;
   }
+  template <std::size_t... I>
+  void refer_to_stages(numbered_stages<std::index_sequence<I...>, S...>& list) noexcept {
+    ((refs_[I] = ref_to(get_stage<I>(list))), ...);
+  }
+
   template <class Stage>
-  void refresh_stage(Stage& stage) {
-    if constexpr (requires { stage.refresh(std::as_const(source_)); })
-      stage.refresh(std::as_const(source_));
-    else
-      stage.refresh();
-  }
-  template <class F>
-  void for_each_stage(F&& f) {
-    std::apply([&](auto&... s) { (f(s), ...); }, stages_);
-  }
-  template <class F>
-  void for_each_stage(F&& f) const {
-    std::apply([&](const auto&... s) { (f(s), ...); }, stages_);
-  }
-  template <class F>
-  void for_each_batch_stage(F&& f) {
-    if constexpr (types::batched) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(std::get<batching + 1 + I>(stages_)), ...);
-      }(std::make_index_sequence<stages - batching - 1>{});
+  static constexpr bool is_refreshed =
+      traits_of<Stage>.lookup_suspends || traits_of<Stage>.has_refresh || traits_of<Stage>.mixes;
+  void refresh_stages() {
+    if constexpr ((is_refreshed<S> || ...)) {
+      for_each_stage(stages_, [&]<class Stage>(Stage& s) {
+        if constexpr (traits_of<Stage>.lookup_suspends)
+          walk::open_cache(*this);
+        else if constexpr (traits_of<Stage>.has_refresh && requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (traits_of<Stage>.has_refresh)
+          s.refresh();
+        else if constexpr (traits_of<Stage>.mixes)
+          s.follow(source_);  // mix()
+      });
     }
   }
 
   Source source_;
-  std::tuple<S...> stages_;
+  stage_list<S...> stages_;
+  stage_ref refs_[stages + 1];
   executor& on_;
-  const std::shared_ptr<slab_memory> memory_;
   owned<erased_mix> mix_;  // of the first stage
 };
 

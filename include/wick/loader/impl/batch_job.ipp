@@ -7,6 +7,10 @@
 
 namespace wick::inline v0_1::detail {
 
+std::shared_ptr<const epoch_order> shared_order(const epoch_order* o) {
+  return std::shared_ptr<const epoch_order>(o);
+}
+
 void batch_job::note(failure f) noexcept {
   std::lock_guard lock(mutex);
   const bool skipped = f.action == error_action::skip;

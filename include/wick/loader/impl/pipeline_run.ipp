@@ -2,7 +2,8 @@
 // file of a program.
 #pragma once
 
-#include <string_view>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include <wick/async/detail/sample_tokens.hpp>
@@ -14,15 +15,86 @@
 
 namespace wick::inline v0_1::detail {
 
-void erased_pipeline::add_name(std::vector<std::string>& to, std::string_view name) { to.emplace_back(name); }
-
-void erased_pipeline::add_note(std::vector<std::string>& to, std::string note) {
-  if (!note.empty()) to.push_back(std::move(note));
+void erased_plan::divide_evenly(bool drop_last, bool pad_last) noexcept {
+  batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
+  if (pad_last) positions_ = batches_ * batch_size_;
+  slots_ = static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
 }
 
-void erased_pipeline::add_stage(std::vector<stage_identity>& to, std::string_view stage,
-                                std::uint64_t parameters, bool has_refresh) {
-  to.push_back({std::string(stage), parameters, has_refresh});
+position_range erased_plan::even_slice(std::uint64_t batch) const noexcept {
+  const std::uint64_t begin = batch * batch_size_;
+  const position_range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
+  return {begin + mine.first, mine.count};
+}
+
+std::uint64_t erased_plan::even_share(std::uint64_t batches) const noexcept {
+  const std::uint64_t positions = std::min(batches * batch_size_, positions_);
+  return positions / batch_size_ * share_of(batch_size_, shard_).count +
+         share_of(positions % batch_size_, shard_).count;
+}
+
+void erased_plan::check(std::uint64_t samples, bool batched) const {
+  if (positions_ == 0 && samples != 0) {
+    throw error("loader: the source has " + std::to_string(samples) +
+                " samples, and the order stages leave none of them (take(0), skip() of as many, an empty "
+                "subset())");
+  }
+  if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
+  if (batches_ == 0) {
+    throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
+                std::to_string(batch_size_) + "; make it smaller, or leave drop_last out");
+  }
+  if (batched && batch_size_ < shard_.world) {
+    throw error("loader: a global batch of " + std::to_string(batch_size_) + " samples can't be shared by " +
+                std::to_string(shard_.world) + " ranks; batch() takes the size for all ranks together");
+  }
+}
+
+void erased_pipeline::use(const stage_ref* stages, executor& on, std::shared_ptr<slab_memory> memory) {
+  stages_ = stages;
+  memory_ = std::move(memory);
+  for (const stage_ref& s : std::span(stages, facts_.stages)) {
+    if (s.call->attach != nullptr) s.call->attach(s.stage, on);
+    if (s.call->shards) facts_.shard = *static_cast<const shard_stage*>(s.stage);
+    if (s.call->feeds_device != nullptr && s.call->feeds_device(s.stage)) facts_.feeds_device = true;
+  }
+}
+
+std::vector<std::string> erased_pipeline::stage_names() const {
+  std::vector<std::string> out;
+  for (const stage_ref& s : std::span(stages_, facts_.stages)) out.emplace_back(s.call->name(s.stage));
+  return out;
+}
+
+std::string erased_pipeline::stage_written(std::size_t stage) const {
+  if (stage >= facts_.stages || stages_[stage].call->written == nullptr) return {};
+  return stages_[stage].call->written(stages_[stage].stage);
+}
+
+std::vector<stage_identity> erased_pipeline::identity() const {
+  std::vector<stage_identity> out;
+  for (const stage_ref& s : std::span(stages_, facts_.stages)) {
+    const std::uint64_t parameters = s.call->fingerprint != nullptr ? s.call->fingerprint(s.stage) : 0;
+    out.push_back({std::string(s.call->name(s.stage)), parameters, s.call->has_refresh});
+  }
+  return out;
+}
+
+std::vector<std::string> erased_pipeline::notes() const {
+  std::vector<std::string> out;
+  for (const stage_ref& s : std::span(stages_, facts_.stages))
+    if (s.call->note != nullptr) out.push_back(s.call->note(s.stage));
+  out.push_back(source_note());
+  std::erase(out, "");
+  return out;
+}
+
+std::shared_ptr<slab_memory> erased_pipeline::batch_memory() const {
+  for (const stage_ref& s : std::span(stages_, facts_.stages)) {
+    if (s.call->memory == nullptr) continue;
+    if (auto wanted = s.call->memory(s.stage)) return wanted;
+  }
+  return memory_ != nullptr ? memory_ : std::make_shared<host_slab_memory>();
 }
 
 namespace {

@@ -1,9 +1,11 @@
 // Whether a pipeline takes batches to a device, where the training loop launches operations.
 #pragma once
 
-#include <tuple>
+#include <cstddef>
+#include <utility>
 
 #include <wick/ext/stage.hpp>
+#include <wick/pipeline/detail/stage_list.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -15,9 +17,12 @@ bool feeds_device(const Stage& s) noexcept {
   else
     return false;
 }
-template <class... Stage>
-bool feeds_device(const std::tuple<Stage...>& stages) noexcept {
-  return std::apply([](const auto&... s) { return (feeds_device(s) || ...); }, stages);
+template <std::size_t... I, class... Stages>
+bool feeds_device(const numbered_stages<std::index_sequence<I...>, Stages...>& list) noexcept {
+  if constexpr ((traits_of<Stages>.has_feeds_device || ...))
+    return (feeds_device(get_stage<I>(list)) || ...);
+  else
+    return false;
 }
 
 }  // namespace wick::detail

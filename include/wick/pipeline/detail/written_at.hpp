@@ -27,13 +27,4 @@ struct written_at {
   std::string text() const;
 };
 
-/// The same for a stage; usually empty.
-template <class S>
-std::string written_text(const S& s) {
-  if constexpr (requires(const written_at*& at) { at = &s.written(); })
-    return s.written().text();
-  else
-    return {};
-}
-
 }  // namespace wick::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
 #include <wick/pipeline/ranks.hpp>
 #include <wick/sampling/order.hpp>
