@@ -1,4 +1,4 @@
-// Pipelines of pictures, without Torch: common.hpp, decode(), transforms, and parts such as boxes and masks.
+// Pipelines of images, without Torch: common.hpp, decode(), transforms, and parts such as boxes and masks.
 #pragma once
 
 #include <wick/batch/ragged.hpp>

@@ -22,7 +22,7 @@ namespace wick::inline v0_1 {
 struct batch_options {
   /// Leave out the last batch of an epoch when it isn't full.
   bool drop_last = false;
-  /// The memory layout of pictures: contiguous as [N, C, H, W], or channels_last, which suits many
+  /// The memory layout of images: contiguous as [N, C, H, W], or channels_last, which suits many
   /// convolutions best.
   wick::layout layout = wick::layout::nchw;
   /// Fill the last batch of an epoch from the epoch's beginning. Each such sample has a position of its own,
@@ -58,7 +58,7 @@ class array {
  public:
   array() noexcept = default;
 
-  /// [N, …]; pictures have the batch's layout.
+  /// [N, …]; images have the batch's layout.
   const shape& extents() const noexcept { return extents_; }
   /// In elements.
   const shape& strides() const noexcept { return strides_; }
@@ -162,7 +162,7 @@ class batch_stage {
 
 }  // namespace detail
 
-/// Batches of `size` samples as arrays, without Torch: sample<array, array> for sample<picture, label>, and
+/// Batches of `size` samples as arrays, without Torch: sample<array, array> for sample<image, label>, and
 /// field by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks.
 /// \throws wick::error when size is 0
 inline detail::batch_stage<detail::array_output> array_batch(std::size_t size, batch_options options = {}) {
@@ -180,7 +180,7 @@ detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size, b
 
 namespace detail {
 
-/// Decodes the pictures in the fields of a struct, in vectors, and in optionals. Their types stay the same.
+/// Decodes the images in the fields of a struct, in vectors, and in optionals. Their types stay the same.
 template <class T>
 void carry_out_fields(T& value) {
   if constexpr (requires { value.carry_out(); })
@@ -189,7 +189,7 @@ void carry_out_fields(T& value) {
     for_each_inside(value, [](auto& inner) { carry_out_fields(inner); });
 }
 
-/// A column of objects that are materialized before they are put, so no undecoded picture leaves a batch.
+/// A column of objects that are materialized before they are put, so no undecoded image leaves a batch.
 template <class Item>
 class group_column : public object_column<materialized_t<Item>> {
  public:

@@ -12,7 +12,7 @@ namespace wick::inline v0_1 {
 /// It always covers the data set (as its source identifies it), the epoch, and the size of the global batch.
 /// For each position, it covers which sample of the source was there, or that it was left out. For each
 /// batch, it covers the shapes and types. With loader_options::content_fingerprint, it also covers the bytes
-/// of numbers, pictures, and strings, as they were before the batch stages. It doesn't cover the work of
+/// of numbers, images, and strings, as they were before the batch stages. It doesn't cover the work of
 /// batch stages, batches that threw instead of being delivered, or the seed (the order shows the seed, and
 /// the bytes show the random numbers). Without batch(), and for objects in a group(), it covers the positions
 /// alone.

@@ -105,8 +105,8 @@ class cache_in_memory_stage {
 /// Keeps each sample as it is here, so that the stages before it run once for each sample, and the stages
 /// after it in every epoch: `folder | shuffle() | read() | decode() | resize({.max_size = 320}) |
 /// cache_in_memory() | random_resized_crop(224) | batch(256)`. After read() it keeps files, after decode()
-/// pixels, and after a resize() the pixels of that size, as uint8. Only the stages before it decide how a
-/// picture is decoded, in the first epoch, too, so batches are the same whatever it keeps. If the samples
+/// pixels, and after a resize() the pixels of that size, as uint8. Only the stages before it decide how an
+/// image is decoded, in the first epoch, too, so batches are the same whatever it keeps. If the samples
 /// don't fit, it keeps a fixed part of them. Its memory isn't part of loader_options::memory.
 /// loader.refresh() empties it. The report says how many samples come from it. \throws wick::error for a
 /// sample when a stage before it draws random numbers, which would be the same in every epoch

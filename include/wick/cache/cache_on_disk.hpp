@@ -198,7 +198,7 @@ class cache_on_disk_stage {
 /// Keeps each sample as it is here in a folder, so that the stages before it run once for each sample, in
 /// this run, later runs, and other processes: `folder | shuffle() | read() | decode() |
 /// resize({.max_size = 320}) | cache_on_disk("/scratch/photos") | random_resized_crop(224) | batch(256)`. It
-/// keeps pictures as uint8, not compressed. After read(), it keeps files as they are.
+/// keeps images as uint8, not compressed. After read(), it keeps files as they are.
 ///
 /// One folder serves any number of processes and pipelines: each source with its stages has a set of its own.
 /// A sample is made again when its file has another size or time, when it is damaged on disk, or when stages

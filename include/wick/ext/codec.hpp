@@ -22,7 +22,7 @@ struct codec;
 /// The notes that one of wick's own decoders keeps about files from epoch to epoch.
 struct decoder_notes {};
 
-/// The contents of an encoded picture's header. No pixel is decoded for it.
+/// The contents of an encoded image's header. No pixel is decoded for it.
 struct picture_info {
   std::string_view format;             ///< "JPEG", "PNG", …
   std::int64_t width = 0, height = 0;  ///< in pixels, as stored
@@ -34,7 +34,7 @@ struct picture_info {
 
 /// A request to a decoder.
 struct decode_request {
-  rect wanted;       ///< the part that is needed, in pixels of the encoded picture
+  rect wanted;       ///< the part that is needed, in pixels of the encoded image
   double scale = 1;  ///< the smallest that suffices, in (0, 1]: delivered pixels per source pixel
   int channels = 3;  ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
   /// Asks for the numbers as stored, in one channel: of a palette's colors, or levels of gray.
@@ -64,7 +64,7 @@ struct codec {
   /// no more rows. Preferred to decode(); may be null. \throws wick::error if the data is damaged
   void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info,
                       const decode_request& request, row_sink& sink) = nullptr;
-  /// Decodes 16-bit levels of a picture that has them: at least the rows of `wanted`. Null for a decoder
+  /// Decodes 16-bit levels of an image that has them: at least the rows of `wanted`. Null for a decoder
   /// without them. \throws wick::error if the data is damaged
   wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
                            const decode_request& request) = nullptr;
@@ -111,7 +111,7 @@ detail::codec_list& codecs() noexcept;
 
 namespace detail {
 
-/// Rejects a picture before any memory is allocated for it. \throws wick::error if the header claims more
+/// Rejects an image before any memory is allocated for it. \throws wick::error if the header claims more
 /// than `max_pixels`
 void check_size(const picture_info& info, std::int64_t max_pixels);
 

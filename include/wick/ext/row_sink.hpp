@@ -1,4 +1,4 @@
-// The seam between a codec and the resize: a decoder delivers rows as it finishes them, so that a picture
+// The seam between a codec and the resize: a decoder delivers rows as it finishes them, so that an image
 // that only passes through is never whole in memory.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace wick::inline v0_1 {
 
-/// The rows that a decoder is about to deliver: a part of the picture, at full size or scaled.
+/// The rows that a decoder is about to deliver: a part of the image, at full size or scaled.
 struct decoded_rows {
   int width = 0, height = 0, channels = 0;
   int left = 0, top = 0;  ///< source pixel at which the part starts; times `scale` it is a whole number

@@ -1,4 +1,4 @@
-// The border around a picture: its width and its fill.
+// The border around an image: its width and its fill.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// decode(): turns encoded bytes into a picture. It reads only the header; the pixels are decoded when the
+// decode(): turns encoded bytes into an image. It reads only the header; the pixels are decoded when the
 // slot in the batch is known.
 #pragma once
 
@@ -48,8 +48,8 @@ struct decode_options {
   /// Accept truncated JPEGs; the missing part is gray. Truncated files of other formats remain errors.
   bool allow_truncated = false;
   bool exact = false;  ///< never decode a JPEG at a reduced size, even where that covers the output
-  /// Turn a JPEG upright by its EXIF orientation; a quarter turn decodes the whole picture. Masks, boxes, and
-  /// keypoints aren't turned: they must be those of the upright picture, as most annotations are.
+  /// Turn a JPEG upright by its EXIF orientation; a quarter turn decodes the whole image. Masks, boxes, and
+  /// keypoints aren't turned: they must be those of the upright image, as most annotations are.
   bool orient = false;
   /// false: the image isn't a photo (a map of normals, an infrared image), and color stages, normalize(),
   /// to_float(), and random_erasing() leave it as it is. Geometry moves it with the sample's other parts. A
@@ -74,7 +74,7 @@ class decode_stage {
   /// \param called  the stage's name in messages
   explicit decode_stage(const decode_options& options, const char* called = "decode");
 
-  /// Reads the header. \throws wick::error when the bytes aren't a picture, are truncated, or claim too many
+  /// Reads the header. \throws wick::error when the bytes aren't an image, are truncated, or claim too many
   /// pixels
   lazy_image operator()(bytes encoded, context&) const;
   template <class Item>
@@ -92,9 +92,9 @@ class decode_stage {
  private:
   /// Appends an end-of-image marker: stb_image needs one, wherever the data breaks off.
   static bytes with_end_of_image(const bytes& broken);
-  /// Undoes the turn of a stored picture, numbered as in EXIF.
+  /// Undoes the turn of a stored image, numbered as in EXIF.
   static lazy_image upright(lazy_image picture, int turn);
-  /// Throws when the picture isn't available in the wanted type, instead of giving wrong numbers.
+  /// Throws when the image isn't available in the wanted type, instead of giving wrong numbers.
   pixel_numbers numbers(const picture_info& info) const;
   int channels(const picture_info& info) const noexcept;
   decode_options options_;
@@ -110,8 +110,8 @@ struct once_decoded<bytes> {
 
 }  // namespace detail
 
-/// Bytes → picture: JPEG, PNG, BMP, and GIF (its first frame), recognized by their contents. Unless the
-/// options say otherwise, the picture is RGB with 8 bits a channel, a 16-bit PNG is an error, and palettes
+/// Bytes → image: JPEG, PNG, BMP, and GIF (its first frame), recognized by their contents. Unless the
+/// options say otherwise, the image is RGB with 8 bits a channel, a 16-bit PNG is an error, and palettes
 /// are looked up. decode() takes the first part of a sample that is bytes: its data, or the first of several
 /// parts. Damage that only decoding reveals is thrown where the pixels are made, by batch() or a stage that
 /// asks for them.

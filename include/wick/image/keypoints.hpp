@@ -1,4 +1,4 @@
-// Points in a picture (joints, corners): they move with the picture, and are marked when they are outside.
+// Points in an image (joints, corners): they move with the image, and are marked when they are outside.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace wick::inline v0_1 {
 
-/// Points. None is ever dropped: the k-th stays the k-th. In a sample, they follow the picture's crops,
+/// Points. None is ever dropped: the k-th stays the k-th. In a sample, they follow the image's crops,
 /// resizes, flips, and pads. A flip doesn't exchange the points of left and right hands.
 /// torchvision.tv_tensors.KeyPoints.
 struct keypoints {
@@ -21,7 +21,7 @@ struct keypoints {
 
   std::size_t size() const noexcept { return xy.size(); }
   bool empty() const noexcept { return size() == 0; }
-  /// Every geometry stage calls this first, whether or not it changes this picture.
+  /// Every geometry stage calls this first, whether or not it changes this image.
   void fill_visible();
 
   friend bool operator==(const keypoints&, const keypoints&) = default;
@@ -29,7 +29,7 @@ struct keypoints {
 
 namespace detail {
 
-/// Applies a geometry step to the points of a picture that had the size `in`. \throws wick::error when the
+/// Applies a geometry step to the points of an image that had the size `in`. \throws wick::error when the
 /// marks aren't as many as the points, or for a mirrored border
 void follow(keypoints& of, const geometry_step& step, frame in);
 

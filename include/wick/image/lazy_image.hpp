@@ -1,4 +1,4 @@
-// A picture that isn't decoded yet: decode() makes it, and the picture stages pass it on.
+// An image that isn't decoded yet: decode() makes it, and the image stages pass it on.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace wick::inline v0_1 {
 template <class T>
 inline constexpr bool has_no_parts = false;
 
-/// A picture that isn't decoded yet, or pixels, and the operations that earlier stages have planned for it.
+/// An image that isn't decoded yet, or pixels, and the operations that earlier stages have planned for it.
 /// Decoding, geometry, and colors are done in one pass when its slot in the batch is known. Your stage may
 /// take one and return it; a stage that takes a wick::image gets the pixels.
 class lazy_image : public detail::planned_picture {
@@ -29,7 +29,7 @@ class lazy_image : public detail::planned_picture {
 
   using detail::planned_picture::planned_picture;
   lazy_image() noexcept = default;
-  /// Existing pixels: an image that a user's stage returns continues through the picture stages.
+  /// Existing pixels: an image that a user's stage returns continues through the image stages.
   lazy_image(image pixels) noexcept : planned_picture(std::move(pixels)) {}  // NOLINT: implicit on purpose
 
   /// The size after all planned operations.
@@ -41,11 +41,11 @@ class lazy_image : public detail::planned_picture {
   wick::shape extents() const { return planned_picture::extents(); }
   dtype type() const noexcept { return planned_picture::type(); }
 
-  /// Decodes, and applies all planned operations. \throws wick::error for damaged data, or when the picture
+  /// Decodes, and applies all planned operations. \throws wick::error for damaged data, or when the image
   /// is normalized or has 16 bits: an image can hold neither
   image pixels() const& { return planned_picture::pixels(); }
   image pixels() && { return static_cast<planned_picture&&>(*this).pixels(); }
-  /// The same for 16 bits, row by row. \throws wick::error also when the picture has 8
+  /// The same for 16 bits, row by row. \throws wick::error also when the image has 8
   std::vector<std::uint16_t> wide_levels() const { return planned_picture::wide_levels(); }
   /// A pipeline that ends without batch(), and group(), deliver this type instead.
   using materialized_type = image;
@@ -54,10 +54,10 @@ class lazy_image : public detail::planned_picture {
   operator image() && { return std::move(*this).materialize(); }
   /// Carries out the planned operations now. \throws wick::error for damaged data
   void carry_out() { planned_picture::carry_out(); }
-  /// Returns a picture that shares these pixels; they aren't copied. \throws wick::error when there are none
+  /// Returns an image that shares these pixels; they aren't copied. \throws wick::error when there are none
   /// before carry_out()
   lazy_image share() { return planned_picture::share(); }
-  /// Returns a copy of the picture, decoded or not. Everything that share() hasn't made shared is copied.
+  /// Returns a copy of the image, decoded or not. Everything that share() hasn't made shared is copied.
   lazy_image clone() const { return planned_picture::clone(); }
   /// Decodes the needed part, and resizes, mirrors, and colors it straight into the slot. \throws wick::error
   /// for damaged data

@@ -1,4 +1,4 @@
-// A mask: a number for each pixel of a picture (its class), never blended; and decode_mask(), which makes
+// A mask: a number for each pixel of an image (its class), never blended; and decode_mask(), which makes
 // one from bytes.
 #pragma once
 
@@ -23,14 +23,14 @@ class mask;
 
 namespace detail {
 
-/// Applies a geometry step of the picture to the mask. Pixels are copied, not blended: the pixel that torch's
-/// `nearest` takes (under the upper left corner), or the one under the center if the picture's resize is
+/// Applies a geometry step of the image to the mask. Pixels are copied, not blended: the pixel that torch's
+/// `nearest` takes (under the upper left corner), or the one under the center if the image's resize is
 /// `nearest`, too.
 void follow(mask& of, const geometry_step& step, frame in);
 
 }  // namespace detail
 
-/// Class numbers, one a pixel; use wick::depth for distances. In a sample, the mask follows the picture's
+/// Class numbers, one a pixel; use wick::depth for distances. In a sample, the mask follows the image's
 /// crops, resizes, flips, and pads; color stages don't change it. It is decoded when its slot in the batch is
 /// known, and batches as [H, W] of uint8 or int32: `.to(torch::kLong)` on the device converts it for
 /// cross_entropy.
@@ -108,7 +108,7 @@ class decode_mask_stage {
 
 /// Bytes → mask: the stored numbers of a PNG or GIF with a palette, or the unscaled levels of a gray PNG, up
 /// to 16 bits with `.type = wick::dtype::int32`. decode_mask() takes the first part of the sample that is
-/// still bytes: after decode(), the mask. \throws wick::error when the bytes aren't such a picture
+/// still bytes: after decode(), the mask. \throws wick::error when the bytes aren't such an image
 detail::decode_mask_stage decode_mask(const decode_mask_options& options = {});
 
 }  // namespace wick

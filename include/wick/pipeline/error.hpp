@@ -30,7 +30,7 @@ class passing_error : public error, public passing_failure {
   using error::error;
 };
 
-/// Work that a stage deferred failed in a later stage: a picture is decoded when its slot is known. Messages
+/// Work that a stage deferred failed in a later stage: an image is decoded when its slot is known. Messages
 /// name the stage that the work belongs to.
 class late_error : public error {
  public:

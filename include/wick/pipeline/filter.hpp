@@ -66,7 +66,7 @@ class filter_stage {
 /// Leaves out the samples for which `keep` returns false:
 /// `filter([](const record& r) { return r.score > 4; })`. `keep` takes the item, or the data of a sample<>,
 /// as const&, and optionally a `context&`. All workers call it at once. Write filter() after the stages that
-/// it depends on: after read() or decode() if it looks at bytes or pictures. For facts that the source knows
+/// it depends on: after read() or decode() if it looks at bytes or images. For facts that the source knows
 /// without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
 ///
 /// Every other sample keeps its place: a batch is shorter by the samples left out of it, and may be empty.

@@ -14,12 +14,12 @@ namespace wick::inline v0_1 {
 
 /// One training sample, or (after batch) one batch of them: the input of the model and the expected answer.
 /// Built-in stages work on `data` and carry `target` along; masks, boxes, and other parts in it follow the
-/// picture's geometry.
+/// image's geometry.
 template <class Data, class Target = std::int64_t>
 struct sample {
   using data_type = Data;
   using target_type = Target;
-  Data data;      ///< the input of the model: a picture's location, its bytes, its pixels, or a tensor
+  Data data;      ///< the input of the model: an image's location, its bytes, its pixels, or a tensor
   Target target;  ///< the answer: a class number, or another value from the source or a stage
 };
 

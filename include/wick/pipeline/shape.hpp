@@ -127,7 +127,7 @@ class shape {
 /// The extents, outermost first: "[3, 224, 224]".
 std::string to_string(const shape& s);
 
-/// The memory layout of a batch of pictures.
+/// The memory layout of a batch of images.
 enum class layout : std::uint8_t {
   channels_last,  ///< tensor [N, C, H, W], memory N H W C: preferred by many convolutions; view() over
                   ///< channels fails, so write reshape()
@@ -135,11 +135,11 @@ enum class layout : std::uint8_t {
   nhwc,           ///< tensor [N, H, W, C], contiguous
 };
 
-/// The place of one sample in a batch, given to `write_to`. A picture writes its channels as planes (C H W)
+/// The place of one sample in a batch, given to `write_to`. An image writes its channels as planes (C H W)
 /// when `planar`, else interleaved (H W C); other values ignore it.
 struct slot {
   std::byte* data = nullptr;  ///< the sample's first byte in the batch's memory
-  bool planar = false;        ///< channels of a picture as planes, C H W
+  bool planar = false;        ///< channels of an image as planes, C H W
 };
 
 }  // namespace wick

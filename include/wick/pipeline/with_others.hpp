@@ -27,7 +27,7 @@ struct sample_with_others {
   using other = detail::materialized_t<Item>;
 
   Item own;  ///< the sample at this position
-  /// Pictures among them are decoded. Empty if with_others() left the sample alone, by its probability.
+  /// Images among them are decoded. Empty if with_others() left the sample alone, by its probability.
   std::vector<other> others;
 };
 

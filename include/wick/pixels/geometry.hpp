@@ -1,4 +1,4 @@
-// Lazy geometry: a picture's crops, resizes, and mirrors, gathered into one plan before any pixel exists.
+// Lazy geometry: an image's crops, resizes, and mirrors, gathered into one plan before any pixel exists.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ constexpr bool is_nearest(interpolation filter) noexcept {
 /// "500 x 375", a size in messages: width first.
 std::string size_text(std::int64_t width, std::int64_t height);
 
-/// The operations on a picture: cut out `source`, resize that to width x height, keep `window` of the result,
+/// The operations on an image: cut out `source`, resize that to width x height, keep `window` of the result,
 /// and mirror it. The filter never looks past `source`.
 struct plan {
   rect source;
@@ -41,7 +41,7 @@ struct plan {
   bool mirror_y = false;  ///< swap top and bottom
   interpolation filter = interpolation::bilinear;
 
-  /// The unchanged picture.
+  /// The unchanged image.
   static plan whole(int width, int height) noexcept;
   bool resizes() const noexcept { return width != source.width || height != source.height; }
   /// Whether the result is `source`, unchanged.
@@ -52,7 +52,7 @@ struct plan {
 };
 
 /// Cuts `part` out of the plan's result so far. Always exact: it narrows the source before a resize, and the
-/// window after one. \throws wick::error when `part` is empty or not inside the picture.
+/// window after one. \throws wick::error when `part` is empty or not inside the image.
 void compose_crop(plan& p, rect part);
 
 /// Resizes the plan's result so far. Returns false and does nothing when one pass can't give the same pixels:

@@ -1,4 +1,4 @@
-// A decoded picture: 8-bit pixels in rows, channels interleaved. A user's stage that asks for pixels gets
+// A decoded image: 8-bit pixels in rows, channels interleaved. A user's stage that asks for pixels gets
 // one.
 #pragma once
 
@@ -42,7 +42,7 @@ void copy_pixels(const picture_view& from, const picture_target& to) noexcept;
 
 }  // namespace detail
 
-/// A decoded picture, H W C, one byte a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
+/// A decoded image, H W C, one byte a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
 /// C] or, in a planar slot, [C, H, W].
 class image {
  public:

@@ -1,4 +1,4 @@
-// Rows of a picture with 16 bits a channel.
+// Rows of an image with 16 bits a channel.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace wick::inline v0_1 {
 
-/// Rows of a picture at 16 bits a channel, in its full width.
+/// Rows of an image at 16 bits a channel, in its full width.
 struct wide_rows {
   int width = 0, height = 0, channels = 0;
   int top = 0;  ///< the source row of the first row

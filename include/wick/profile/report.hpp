@@ -42,7 +42,7 @@ struct report : detail::report_load {
     double costliest = 0;                 ///< the most processor time of a sample, of those that took long
     std::string costliest_key;            ///< the key of that sample
     double deferred = 0;  ///< the part of busy that a later stage (a cache, a callable, batch()) spends on a
-                          ///< picture's decoding and resizing
+                          ///< image's decoding and resizing
     wait_times waits;     ///< the parts of blocked
 
     bool of_batches = false;  ///< whether it is after batch()

@@ -1,4 +1,4 @@
-// zip(sources…): several sources side by side, such as pictures and their masks. A sample has an item of
+// zip(sources…): several sources side by side, such as images and their masks. A sample has an item of
 // each.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, and EMNIST, as distributed.
+// A source of the images and labels in idx files: MNIST, Fashion-MNIST, and EMNIST, as distributed.
 #pragma once
 
 #include <cstddef>

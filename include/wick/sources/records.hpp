@@ -1,4 +1,4 @@
-// Records of one size, one after the other in files: samples of games, CIFAR's pictures, or arrays of
+// Records of one size, one after the other in files: samples of games, CIFAR's images, or arrays of
 // structs.
 #pragma once
 

@@ -80,7 +80,7 @@ struct tar_options {
 
 namespace detail {
 
-/// Pictures and their classes in tar shards: `data` is the file range of KEY's picture, and `target` is the
+/// Images and their classes in tar shards: `data` is the file range of KEY's image, and `target` is the
 /// number in KEY.cls. Made by tar(shards).
 class tar_samples {
  public:
@@ -124,7 +124,7 @@ class tar_records {
 
 }  // namespace detail
 
-/// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
+/// Tar shards of images with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
 /// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part
 /// (`.key`), and the members of a sample are adjacent. tar() reads the headers once, and shards stay open
 /// while the process has descriptors to spare. It reads v7, ustar, GNU, and pax archives, also concatenated,

@@ -30,11 +30,11 @@ struct tensor_output {
 /// `wick::loader<wick::tensor_batch>`.
 using tensor_batch = sample<at::Tensor, at::Tensor>;
 
-/// Batches of `size` samples as tensors: a sample<picture, label> becomes a sample<Tensor, Tensor>
+/// Batches of `size` samples as tensors: a sample<image, label> becomes a sample<Tensor, Tensor>
 /// (`batch.data`, `batch.target`), and tuples and plain structs become tensors field by field, [N, …] each.
-/// Pictures are [N, C, H, W], contiguous, so that `x.view({N, -1})` in a model works; labels are int64 [N].
+/// Images are [N, C, H, W], contiguous, so that `x.view({N, -1})` in a model works; labels are int64 [N].
 /// `.layout = layout::channels_last` pays off where convolutions prefer that layout: on a GPU with mixed
-/// precision, and on many CPUs. Pictures are uint8 until normalize(). A float model refuses them with Torch's
+/// precision, and on many CPUs. Images are uint8 until normalize(). A float model refuses them with Torch's
 /// messages "expected scalar type Byte but found Float" or
 /// "Input type (unsigned char) and bias type (float) should be the same". The memory returns to the loader's
 /// pool with the last tensor that uses it. With shard(), `size` counts the samples of all ranks together.

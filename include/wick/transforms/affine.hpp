@@ -56,7 +56,7 @@ class affine_stage : public geometry_stage<affine_stage> {
 /// Options of rotate().
 struct rotate_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
-  bool expand = false;                            ///< make the result large enough for all of the picture
+  bool expand = false;                            ///< make the result large enough for all of the image
   fill_color fill{};                              ///< the fill color outside the source
   int mask_fill = 0;                              ///< the same for masks
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; default: the middle
@@ -157,7 +157,7 @@ class perspective_stage : public geometry_stage<perspective_stage> {
 
 /// Options of random_perspective().
 struct random_perspective_options {
-  double p = 0.5;                                                     ///< probability of tilting a picture
+  double p = 0.5;                                                     ///< probability of tilting an image
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};                                                  ///< the fill color outside the source
   int mask_fill = 0;                                                  ///< the same for masks
@@ -181,26 +181,26 @@ class random_perspective_stage : public geometry_stage<random_perspective_stage>
 
 }  // namespace detail
 
-/// Rotates, moves, scales, and shears the picture: `affine({.angle = 10, .translate = {4, 0}})`. Its size
+/// Rotates, moves, scales, and shears the image: `affine({.angle = 10, .translate = {4, 0}})`. Its size
 /// doesn't change. torchvision.transforms.v2.functional.affine.
 detail::affine_stage affine(const affine_options& options);
-/// Rotates the picture counterclockwise. torchvision.transforms.v2.functional.rotate.
+/// Rotates the image counterclockwise. torchvision.transforms.v2.functional.rotate.
 detail::rotate_stage rotate(double degrees, const rotate_options& options = {});
-/// Moves the four corners `from` of the picture to `to`, all {x, y} in pixels; its size doesn't change.
+/// Moves the four corners `from` of the image to `to`, all {x, y} in pixels; its size doesn't change.
 /// torchvision.transforms.v2.functional.perspective. \throws wick::error when three corners of `from` or of
 /// `to` are on a line
 detail::perspective_stage perspective(const std::array<std::array<double, 2>, 4>& from,
                                       const std::array<std::array<double, 2>, 4>& to,
                                       const perspective_options& options = {});
-/// Rotates the picture by a random angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
+/// Rotates the image by a random angle of the range: `random_rotation(15)`, `random_rotation({0, 90})`.
 /// torchvision.transforms.v2.RandomRotation.
 detail::random_rotation_stage random_rotation(const degree_range& degrees,
                                               const rotate_options& options = {});
-/// Rotates, moves, scales, and shears the picture by random amounts, all uniform in their ranges.
+/// Rotates, moves, scales, and shears the image by random amounts, all uniform in their ranges.
 /// torchvision.transforms.v2.RandomAffine.
 detail::random_affine_stage random_affine(const degree_range& degrees,
                                           const random_affine_options& options = {});
-/// Moves each corner inward by up to half of `distortion_scale`, with probability p; the picture's size
+/// Moves each corner inward by up to half of `distortion_scale`, with probability p; the image's size
 /// doesn't change. torchvision.transforms.v2.RandomPerspective.
 detail::random_perspective_stage random_perspective(double distortion_scale = 0.5,
                                                     const random_perspective_options& options = {});

@@ -1,5 +1,5 @@
 // Stages that draw color and geometry operations from a list: rand_augment, trivial_augment_wide, and
-// auto_augment. The sample's other parts follow the picture's geometry.
+// auto_augment. The sample's other parts follow the image's geometry.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ enum class auto_augment_policy : std::uint8_t { imagenet, cifar10, svhn };
 
 namespace detail {
 
-/// One operation: on the colors of pictures, or else on the geometry of all parts.
+/// One operation: on the colors of images, or else on the geometry of all parts.
 struct augment_op {
   std::optional<pixel_op> color{};
   geometry_step move{};
@@ -67,7 +67,7 @@ class augment_stage {
 
 /// Options of rand_augment().
 struct rand_augment_options {
-  int num_ops = 2;              ///< operations a picture, one after another
+  int num_ops = 2;              ///< operations per image, one after another
   int magnitude = 9;            ///< strength, 0 to num_magnitude_bins - 1
   int num_magnitude_bins = 31;  ///< the number of strengths, from none to the strongest
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear

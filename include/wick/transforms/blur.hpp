@@ -24,7 +24,7 @@ struct kernel_size {
 
 namespace detail {
 
-/// \throws wick::error when the picture is no larger than half of the kernel
+/// \throws wick::error when the image is no larger than half of the kernel
 void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation);
 void require_kernel(std::string_view stage, const kernel_size& size, double least, double most);
 
@@ -35,7 +35,7 @@ class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
 
   gaussian_blur_stage(const kernel_size& size, double sigma);
   double draw(context&) const noexcept { return sigma_; }
-  /// \throws wick::error when the picture is no larger than half of the kernel
+  /// \throws wick::error when the image is no larger than half of the kernel
   void apply(lazy_image& picture, double sigma) const;
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_hash::of(size_.width, size_.height, sigma_);
@@ -51,7 +51,7 @@ class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
 /// Options of random_gaussian_blur().
 struct random_gaussian_blur_options {
   std::array<double, 2> sigma{0.1, 2.0};  ///< least and greatest deviation, in pixels; uniform between
-  double p = 1;                           ///< probability that a picture is blurred
+  double p = 1;                           ///< probability that an image is blurred
 };
 
 namespace detail {
@@ -62,9 +62,9 @@ class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage
       .name = "random_gaussian_blur", .has_fingerprint = true, .in_slot = slot_phase::color};
 
   random_gaussian_blur_stage(const kernel_size& size, const random_gaussian_blur_options& options);
-  /// A deviation; 0 when the picture doesn't change.
+  /// A deviation; 0 when the image doesn't change.
   double draw(context& ctx) const noexcept;
-  /// \throws wick::error when the picture is no larger than half of the kernel
+  /// \throws wick::error when the image is no larger than half of the kernel
   void apply(lazy_image& picture, double sigma) const;
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_hash::of(size_.width, size_.height, options_.sigma, options_.p);
@@ -81,7 +81,7 @@ class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage
 /// `gaussian_blur({5, 3}, 1.2)` for width and height. Borders are mirrored; alpha is blurred, too.
 /// torchvision.transforms.v2.functional.gaussian_blur.
 detail::gaussian_blur_stage gaussian_blur(const kernel_size& kernel_size, double sigma);
-/// Gaussian blur with a deviation drawn for each picture: `random_gaussian_blur(23, {.sigma = {0.1, 2},
+/// Gaussian blur with a deviation drawn for each image: `random_gaussian_blur(23, {.sigma = {0.1, 2},
 /// .p = 0.5})`. torchvision.transforms.v2.GaussianBlur.
 detail::random_gaussian_blur_stage random_gaussian_blur(const kernel_size& kernel_size,
                                                         const random_gaussian_blur_options& options = {});

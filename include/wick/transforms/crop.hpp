@@ -37,7 +37,7 @@ class center_crop_stage : public geometry_stage<center_crop_stage> {
 
 }  // namespace detail
 
-/// Cuts out the middle, height x width px. Unlike torchvision's, it doesn't pad a smaller picture, which is
+/// Cuts out the middle, height x width px. Unlike torchvision's, it doesn't pad a smaller image, which is
 /// an error of the sample.
 inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
@@ -47,7 +47,7 @@ inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 /// Options of random_crop().
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
-  bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
+  bool pad_if_needed = false;  ///< widen an image that is smaller than the crop, on both sides
   fill_color fill{};           ///< the border's color in constant mode
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< how the border is filled
   int mask_fill = 0;  ///< the fill value of a mask's border in constant mode
@@ -81,7 +81,7 @@ detail::random_crop_stage random_crop(int size, const random_crop_options& optio
 
 /// Options of random_resized_crop().
 struct random_resized_crop_options {
-  std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
+  std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the image's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
@@ -97,7 +97,7 @@ class random_resized_crop_stage : public geometry_stage<random_resized_crop_stag
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options);
   geometry_steps decide(frame size, context& ctx) const noexcept;
 
-  /// The rectangle for a picture of this size: torchvision's RandomResizedCrop.get_params.
+  /// The rectangle for an image of this size: torchvision's RandomResizedCrop.get_params.
   rect choose(int width, int height, random_stream& random) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 

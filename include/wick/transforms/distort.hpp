@@ -58,7 +58,7 @@ struct random_channel_permutation_stage : color_stage<random_channel_permutation
 /// torchvision.transforms.v2.RandomPhotometricDistort.
 detail::random_photometric_distort_stage random_photometric_distort(
     const random_photometric_distort_options& options = {});
-/// Permutes the three colors, each order equally likely. Alpha and gray pictures don't change.
+/// Permutes the three colors, each order equally likely. Alpha and gray images don't change.
 /// torchvision.transforms.v2.RandomChannelPermutation.
 detail::random_channel_permutation_stage random_channel_permutation();
 

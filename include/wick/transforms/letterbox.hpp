@@ -1,4 +1,4 @@
-// The letterbox stage: fits a picture of any shape into a rectangle of one size, keeps its proportions, and
+// The letterbox stage: fits an image of any shape into a rectangle of one size, keeps its proportions, and
 // fills the rest with a border.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace wick::inline v0_1 {
 struct letterbox_options {
   fill_color fill{};    ///< the border's color
   int mask_fill = 0;    ///< the fill value of a mask's border
-  bool enlarge = true;  ///< enlarge a smaller picture; otherwise, its border grows instead
+  bool enlarge = true;  ///< enlarge a smaller image; otherwise, its border grows instead
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
@@ -31,7 +31,7 @@ class letterbox_stage : public geometry_stage<letterbox_stage> {
   letterbox_stage(int height, int width, const letterbox_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
 
-  /// The place of a picture of this size in the result.
+  /// The place of an image of this size in the result.
   rect place_for(int width, int height) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
@@ -42,7 +42,7 @@ class letterbox_stage : public geometry_stage<letterbox_stage> {
 
 }  // namespace detail
 
-/// Scales the whole picture, in its proportions, to the largest size that fits into height x width px, and
+/// Scales the whole image, in its proportions, to the largest size that fits into height x width px, and
 /// centers it. The rest is a border, as detectors such as YOLO expect; an odd pixel goes to the right and
 /// bottom.
 detail::letterbox_stage letterbox(int height, int width, const letterbox_options& options = {});

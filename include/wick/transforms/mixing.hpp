@@ -1,4 +1,4 @@
-// mixup(), cutmix(), and mosaic(): pictures made from several samples of one epoch.
+// mixup(), cutmix(), and mosaic(): images made from several samples of one epoch.
 #pragma once
 
 #include <array>
@@ -40,14 +40,14 @@ struct soft_label {
 
 /// Options of mixup().
 struct mixup_options {
-  double alpha = 1;  ///< parameter of the shares' Beta distribution; 0.2 keeps most pictures nearly whole
-  double p = 1;      ///< probability that a picture is mixed
+  double alpha = 1;  ///< parameter of the shares' Beta distribution; 0.2 keeps most images nearly whole
+  double p = 1;      ///< probability that an image is mixed
 };
 
 /// Options of mosaic().
 struct mosaic_options {
   double p = 1;       ///< probability of a mosaic; otherwise, the sample is alone at the center
-  int fill = 114;     ///< level of the area that no picture covers
+  int fill = 114;     ///< level of the area that no image covers
   int mask_fill = 0;  ///< the same for masks, 0 to 255
 };
 
@@ -65,7 +65,7 @@ void blend(image& a, const image& b, double share);
 void blend(soft_label& a, const soft_label& b, double share) noexcept;
 /// Overwrites a part of `a` with the same part of `b`. \throws wick::error when the sizes differ
 void paste(image& a, const image& b, const rect& part);
-/// The part that CutMix takes from the other picture: a rectangle around (x, y), clipped to the picture.
+/// The part that CutMix takes from the other image: a rectangle around (x, y), clipped to the image.
 rect cut_at(int x, int y, int width, int height, double share);
 /// MixUp and CutMix with drawn parameters. \throws wick::error when the sizes differ
 void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
@@ -101,9 +101,9 @@ class mixed_pair_stage {
   mixup_options options_;
 };
 
-/// The place of one of the four pictures in the mosaic.
+/// The place of one of the four images in the mosaic.
 struct mosaic_tile {
-  rect part;         ///< the visible part, in the picture's own pixels
+  rect part;         ///< the visible part, in the image's own pixels
   int x = 0, y = 0;  ///< the place of that part in the mosaic
 };
 /// Quadrants 0 to 3: upper left, upper right, lower left, and lower right of the center.
@@ -111,7 +111,7 @@ mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side
 void place_tile(image& canvas, const image& picture, const mosaic_tile& tile);
 void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size);
 
-/// The pictures of one mosaic: the sample's own, and three others, or none.
+/// The images of one mosaic: the sample's own, and three others, or none.
 struct mosaic_plan {
   std::size_t count = 0;
   std::array<frame, 4> sizes{};
@@ -198,24 +198,24 @@ class mosaic_stage {
 
 }  // namespace detail
 
-/// Blends each picture with another one of the epoch: share · own + (1 − share) · other, with the share drawn
+/// Blends each image with another one of the epoch: share · own + (1 − share) · other, with the share drawn
 /// from Beta(alpha, alpha). Labels are blended in the same way and become soft_label. Zhang et al.: "mixup:
 /// Beyond Empirical Risk Minimization", 2018. torchvision.transforms.v2.MixUp works on a batch: the other is
 /// the previous sample of the batch, and all samples have one share. Here, each sample draws its own other
-/// and share, before batch(). The pictures must have one size by then, and 8-bit levels. Levels are rounded
+/// and share, before batch(). The images must have one size by then, and 8-bit levels. Levels are rounded
 /// to the nearest, so write to_float() and normalize() after mixup(). The other has its own random numbers:
 /// it is cropped and flipped independently. \throws wick::error when there is less than 1 class, alpha isn't
 /// above 0, or p isn't in [0, 1]
 detail::chain<detail::with_others_stage, detail::mixed_pair_stage> mixup(std::size_t num_classes,
                                                                          const mixup_options& options = {});
-/// Pastes a rectangle of another picture of the epoch over each picture, at the same place. Its area is drawn
+/// Pastes a rectangle of another image of the epoch over each image, at the same place. Its area is drawn
 /// from Beta(alpha, alpha), and the labels are weighted by the visible areas. Yun et al.: "CutMix:
 /// Regularization Strategy to Train Strong Classifiers with Localizable Features", 2019.
 /// torchvision.transforms.v2.CutMix, with the differences listed for mixup(). \throws wick::error as mixup()
 /// does
 detail::chain<detail::with_others_stage, detail::mixed_pair_stage> cutmix(std::size_t num_classes,
                                                                           const mixup_options& options = {});
-/// Puts each picture and three others of the epoch around a random point of a square of side
+/// Puts each image and three others of the epoch around a random point of a square of side
 /// 2 · size, with their masks and boxes, which are moved and clipped; boxes of which nothing is left are
 /// removed. Other parts are the sample's own. A random_crop(size) or resize(size) after it gives the size
 /// that the model expects. Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the

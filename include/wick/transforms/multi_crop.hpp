@@ -1,4 +1,4 @@
-// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training on
+// Several crops of one image, which is decoded once: five_crop for tests, multi_crop for training on
 // views.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace wick::inline v0_1 {
 
 namespace detail {
 
-/// A stage that takes a picture alone; an item with other parts doesn't compile.
+/// A stage that takes an image alone; an item with other parts doesn't compile.
 struct only_pictures {
   template <class Came, class...>
   static consteval bool check() {
@@ -48,7 +48,7 @@ class five_crop_stage : public only_pictures {
   int height_, width_;
 };
 
-/// Runs the stages on a picture Count times; the results are an array.
+/// Runs the stages on an image Count times; the results are an array.
 template <std::size_t Count, class... Stages>
 class views {
  public:
@@ -121,13 +121,13 @@ class multi_crop_stage : public only_pictures {
 }  // namespace detail
 
 /// Returns the four corners (upper left, upper right, lower left, lower right) and the middle, each height x
-/// width px, as a std::array of 5 pictures; batch() makes 5 tensors from them.
-/// torchvision.transforms.v2.FiveCrop. A picture smaller than height x width px is an error of the sample.
+/// width px, as a std::array of 5 images; batch() makes 5 tensors from them.
+/// torchvision.transforms.v2.FiveCrop. An image smaller than height x width px is an error of the sample.
 detail::five_crop_stage five_crop(int height, int width);
 detail::five_crop_stage five_crop(int size);
 
-/// Makes Count views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
-/// color_jitter(0.4))` gives a std::array of 2 pictures, and `multi_crop<2, 6>(large, small)` gives a
+/// Makes Count views of each image, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
+/// color_jitter(0.4))` gives a std::array of 2 images, and `multi_crop<2, 6>(large, small)` gives a
 /// std::tuple of two arrays. Each view draws its own random numbers. Caron et al., "Unsupervised Learning of
 /// Visual Features by Contrasting Cluster Assignments", 2020.
 template <std::size_t... Count, class... Stages>

@@ -1,4 +1,4 @@
-// The normalize stage on single pictures: converts bytes to float32 with mean 0 and deviation 1, straight
+// The normalize stage on single images: converts bytes to float32 with mean 0 and deviation 1, straight
 // into the batch's slot. (After transfer(), the same stage works on whole batches, on the device: see
 // torch/.)
 #pragma once
@@ -72,7 +72,7 @@ class normalize_stage : public color_stage<normalize_stage>, public normalizes {
 }  // namespace detail
 
 /// Computes (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], like
-/// torchvision's Normalize after ToTensor. It is the last picture stage.
+/// torchvision's Normalize after ToTensor. It is the last image stage.
 detail::normalize_stage normalize(const channel_values& mean, const channel_values& std);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// The pad stage: adds a border around the picture. It needs the pixels, so earlier operations are carried
+// The pad stage: adds a border around the image. It needs the pixels, so earlier operations are carried
 // out first.
 #pragma once
 

@@ -24,7 +24,7 @@ struct random_iou_crop_options {
   std::array<double, 2> scale{0.3, 1};  ///< least and greatest share of the width, and of the height
   std::array<double, 2> ratio{0.5, 2};  ///< least and greatest width / height of the crop
   /// One of these is drawn: the crop has at least that intersection over union with one of the boxes whose
-  /// middle is in it. 1 stands for the whole picture.
+  /// middle is in it. 1 stands for the whole image.
   std::vector<double> min_iou{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
   int trials = 40;  ///< crops to try before another value of min_iou is drawn
 };
@@ -69,7 +69,7 @@ class random_iou_crop_stage {
     return has_boxes;
   }
 
-  /// The rectangle for such a picture, or none for the whole one: torchvision's RandomIoUCrop.make_params.
+  /// The rectangle for such an image, or none for the whole one: torchvision's RandomIoUCrop.make_params.
   std::optional<rect> choose(frame size, const boxes& of, random_stream& random) const;
   std::uint64_t fingerprint() const noexcept;
 
@@ -81,7 +81,7 @@ class random_iou_crop_stage {
 }  // namespace detail
 
 /// Crops to a random size and shape around some of the boxes. Boxes whose middle is outside are removed, and
-/// the others are clipped. Outlines are treated the same, by the middle of all that have one id. A picture
+/// the others are clipped. Outlines are treated the same, by the middle of all that have one id. An image
 /// without boxes stays whole, and so does one for which 100 draws of `min_iou` find no crop. Liu et al.,
 /// "SSD", 2015; torchvision.transforms.v2.RandomIoUCrop with SanitizeBoundingBoxes.
 detail::random_iou_crop_stage random_iou_crop(const random_iou_crop_options& options = {});

@@ -35,7 +35,7 @@ class resize_stage : public geometry_stage<resize_stage> {
   explicit resize_stage(const resize_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
 
-  /// Width and height for a picture of this size. When resizing by one edge, the other one is truncated to a
+  /// Width and height for an image of this size. When resizing by one edge, the other one is truncated to a
   /// whole number, as torchvision's int() does.
   std::pair<int, int> size_for(int width, int height) const noexcept;
   std::uint64_t fingerprint() const noexcept;
@@ -49,7 +49,7 @@ class resize_stage : public geometry_stage<resize_stage> {
 
 /// Resizes to height x width px, antialiased: torchvision.transforms.Resize((height, width)). cv::resize(),
 /// except with INTER_AREA, and torch::nn::functional::interpolate() don't antialias, and give other pixels
-/// when a picture shrinks.
+/// when an image shrinks.
 detail::resize_stage resize(int height, int width, const resize_options& options = {});
 /// Resizes the shorter edge to that many pixels, in the same proportions.
 /// torchvision.transforms.Resize(size).

@@ -21,7 +21,7 @@ struct to_float_stage : color_stage<to_float_stage> {
 
 }  // namespace detail
 
-/// Makes batch() deliver the picture as float32: x / 255, or x / 65535 for 16 bits. Later stages, except
+/// Makes batch() deliver the image as float32: x / 255, or x / 65535 for 16 bits. Later stages, except
 /// random_erasing, still work on the levels. torchvision.transforms.v2.ToDtype(torch.float32, scale=True).
 inline detail::to_float_stage to_float() noexcept { return {}; }
 

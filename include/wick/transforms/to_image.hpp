@@ -1,4 +1,4 @@
-// Arrays in memory as pictures and masks: rows of tensors, of idx files, or of arrays that were read.
+// Arrays in memory as images and masks: rows of tensors, of idx files, or of arrays that were read.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ inline constexpr bool byte_array<std::array<T, N>> =
     fixed_array<T>::value && !std::is_arithmetic_v<T> &&
     std::is_same_v<typename fixed_array<T>::element, std::uint8_t>;
 
-/// An array that isn't a picture.
+/// An array that isn't an image.
 struct still_array {
   template <class T>
   static constexpr bool is = (batchable<T> && !is_picture<T> && !placed<T>) || byte_array<T>;
@@ -51,7 +51,7 @@ struct still_array {
 struct picture_axes {
   int width = 0, height = 0, channels = 0;
   bool planes = false;  ///< [C, H, W]
-  /// \throws wick::error for a type other than uint8, or a shape that isn't a picture's
+  /// \throws wick::error for a type other than uint8, or a shape that isn't an image's
   picture_axes(const shape& extents, dtype type, const to_image_options& options);
 
   /// `write(to)` writes the array in its own order.
@@ -72,7 +72,7 @@ struct picture_axes {
   static void interleave(const std::byte* planes, image& to) noexcept;
 };
 
-/// to_image() makes lazy pictures, and to_mask() makes masks.
+/// to_image() makes lazy images, and to_mask() makes masks.
 template <class Made>
 class from_array_stage {
  public:
@@ -119,15 +119,15 @@ using to_mask_stage = from_array_stage<mask>;
 
 }  // namespace detail
 
-/// Array → picture, so that arrays in memory can be cropped, rotated, and jittered like decoded pictures:
+/// Array → image, so that arrays in memory can be cropped, rotated, and jittered like decoded images:
 /// `tensor_dataset(images, labels) | shuffle() | to_image() | random_crop(32, {.padding = 4}) |
 /// batch(128)`. It takes the first part of the sample that is an array of uint8: a row of tensor_dataset() or
 /// idx(), or the result of decode_raw(). [H, W] is gray; [C, H, W] and [H, W, C] have 1 to 4 channels.
-/// torchvision.transforms.v2.ToImage. A picture batches as [C, H, W]. \throws wick::error when the array
+/// torchvision.transforms.v2.ToImage. An image batches as [C, H, W]. \throws wick::error when the array
 /// isn't one of these
 detail::to_image_stage to_image(const to_image_options& options = {});
 
-/// Array → mask: class numbers that follow the picture, [H, W] of uint8. It takes the first part that is
+/// Array → mask: class numbers that follow the image, [H, W] of uint8. It takes the first part that is
 /// still an array: after to_image(), the mask: `tensor_dataset<memory_view>(images, masks) | to_image() |
 /// to_mask()`. \throws wick::error when the array has another shape or type
 detail::to_mask_stage to_mask(const to_image_options& options = {});
