@@ -22,9 +22,9 @@ PAGES = ROOT / "docs" / "reference"
 ROOMS = {
     "sources": (
         "Sources",
-        "A pipeline begins with a source. It knows how many samples there are and where each lies, and reads none of them: that is "
-        "what [read()](io.md#read) is for, in the pipeline, on the loader's workers and I/O threads. A type of your own is a source as "
-        "soon as it has `size()` and `at(i)`: see [source](ext.md#source).",
+        "A pipeline begins with a source. It knows the number and the places of the samples, but reads none of them. "
+        "[read()](io.md#read) does that later in the pipeline, on the loader's workers and I/O threads. A type of your own is a source "
+        "if it has `size()` and `at(i)`: see [source](ext.md#source).",
         ["records", "record_files", "lists", "series", "changing_data", "from_python_dataloader", "from_torch_data"],
     ),
     "tables": (
@@ -35,89 +35,89 @@ ROOMS = {
     ),
     "stores": (
         "Servers",
-        "Files and shards on web servers and in S3, in the place of paths. Needs the CMake target `wick::curl`, and its header is not in "
-        "`<wick/wick.hpp>`.",
+        "Files and shards on web servers and in S3, by URL instead of path. `remote` needs the CMake target `wick::curl`, and its header is "
+        "not in `<wick/wick.hpp>`.",
         ["servers"],
     ),
     "text": (
         "Text",
-        "Lines and documents of text files as samples of their own, reached at random. A tokenizer is a callable that takes a "
+        "Lines and documents of text files as samples, in any order. A tokenizer is a callable that takes a "
         "`std::string_view`.",
         ["text"],
     ),
     "io": (
         "Reading",
-        "`read()` turns the place of a sample into its bytes. It reads what the page cache has at once, and suspends the sample where "
-        "it would have to wait for a disk.",
+        "`read()` turns the place of a sample into its bytes. It reads cached bytes at once, and suspends the sample if it would have to "
+        "wait for a disk.",
         ["records"],
     ),
     "sampling": (
         "Sampling and order",
-        "Which sample stands where in an epoch. These stages come directly after the source and work on positions; nothing is read. "
+        "The order of the samples in an epoch. These stages come directly after the source and work on positions; they read nothing. "
         "An order is computed from the seed and the epoch, so it takes no memory and is the same on every machine. `concat()`, "
-        "`mix()` and `zip()` make one source of several.",
+        "`mix()`, and `zip()` make one source from several.",
         ["from_python_dataloader"],
     ),
     "pipeline": (
         "Pipelines and samples",
         "`source | stage | stage` is a value: copy it, name it, give it to several loaders. A stage is one of wick's, or any callable. "
         "Stages without a source can be joined, too, and put into several pipelines: `auto augment = random_resized_crop(224) | "
-        "random_horizontal_flip();`. Nothing runs before a [loader](loader.md) has the pipeline. Here is, too, what a type must have to be "
-        "a source or a stage.",
+        "random_horizontal_flip();`. Nothing runs before a [loader](loader.md) has the pipeline. For types of "
+        "your own, see [sources and stages](ext.md).",
         ["from_python_dataloader", "from_torch_data"],
     ),
     "image": (
-        "Pictures",
-        "Decoding, and what belongs to a picture: masks, boxes, keypoints and polygons, which follow its geometry. A picture is lazy: "
-        "crops, resizes and flips only note what is to be done. It is done in one pass, when the place of the picture in its batch is "
-        "known. A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then.",
+        "Images",
+        "Decoding, and the parts that follow an image's geometry: masks, boxes, keypoints, and polygons. An image is lazy: crops, "
+        "resizes, and flips are only planned. They run in one pass, when the image's slot in the batch is known. A stage of your own that "
+        "takes a [`wick::image`](pixels.md#image) gets the pixels after the earlier stages.",
         ["parts", "from_python_dataloader"],
     ),
     "transforms": (
         "Transforms",
-        "Stages on pictures, with the definitions and the defaults of torchvision. Sizes are given as height, width. Masks, boxes, "
-        "keypoints and polygons in the same sample go along with the geometry; colors are for pictures alone. Stages whose name begins "
-        "with `random_` draw whether and how much. `mixup()`, `cutmix()` and `mosaic()` make pictures of several samples of an epoch.",
+        "Stages on images, with the definitions and the defaults of torchvision. Sizes are height, then width. Geometry stages also "
+        "transform the masks, boxes, keypoints, and polygons of the same sample; color stages change only images. Stages whose name begins "
+        "with `random_` draw whether and how much. `mixup()`, `cutmix()`, and `mosaic()` make images from several samples of an epoch.",
         ["parts", "mixing", "from_python_dataloader"],
     ),
     "pixels": (
         "Pixels",
-        "A picture in memory, and how its pixels are resampled.",
+        "An image in memory, and how its pixels are resampled.",
         [],
     ),
     "cache": (
         "Caches",
-        "What does not change from epoch to epoch is made once. A cache stands anywhere before `batch()`: after `read()` it keeps files, "
-        "after `decode()` pixels. Stages that draw random numbers come after it.",
+        "A cache keeps results that don't change from epoch to epoch. It can be anywhere before `batch()`: after `read()`, it keeps files, "
+        "and after `decode()`, pixels. Stages that draw random numbers come after it.",
         ["caching"],
     ),
     "batch": (
         "Batches",
         "How samples become batches, without Torch: [batch()](torch.md#batch) does the same and makes tensors. Each field of a sample "
-        "becomes a column, with one dimension more.",
+        "becomes a column, with one more dimension.",
         ["series", "any_length", "from_torch_data"],
     ),
     "torch": (
         "Torch",
-        "Batches of tensors, pinned memory, transfer to a device, tensors as a source, and what else needs LibTorch. Only "
-        "`<wick/wick.hpp>` and `<wick/torch.hpp>` have these; `<wick/core.hpp>` does without LibTorch.",
+        "Batches of tensors, pinned memory, transfer to a device, tensors as a source, and other features that need LibTorch. Only "
+        "`<wick/wick.hpp>` and `<wick/torch.hpp>` include them; `<wick/core.hpp>` needs no LibTorch.",
         ["series", "from_torch_data", "from_python_dataloader", "checkpoint"],
     ),
     "python": (
         "Python",
-        "Pipelines as functions of a Python module, in namespace `wick::python`. `<wick/wick.hpp>` does without these headers, which need "
+        "Pipelines as functions of a Python module, in namespace `wick::python`. `<wick/wick.hpp>` doesn't include these headers, which need "
         "nanobind.",
         ["python"],
     ),
     "loader": (
         "The loader",
-        "What a training program holds: it runs a pipeline on threads of its own or on an [executor](async.md#executor) that is shared, "
-        "and gives batches in order, epoch after epoch.",
+        "A loader runs a pipeline, on its own threads or on a shared [executor](async.md#executor), and delivers batches in order, epoch "
+        "after epoch.",
         ["two_loaders", "checkpoint", "bad_samples", "changing_data", "changing_mixture", "seek", "hanging"],
     ),
     "failures": (
         "Bad samples",
-        "What becomes of a sample that fails: its batch fails, or it is skipped or replaced, and each failure is in the loader's log.",
+        "A failing sample fails its batch, or is skipped or replaced. The loader's log lists the failures.",
         ["bad_samples"],
     ),
     "resume": (
@@ -127,7 +127,7 @@ ROOMS = {
     ),
     "profile": (
         "The report",
-        "Where the time went, and what to change; and how far an epoch is.",
+        "Where the time went, what to change, and the progress of an epoch.",
         ["tracing"],
     ),
     "tools": (
@@ -137,14 +137,14 @@ ROOMS = {
     ),
     "ext": (
         "For authors of stages, sources, and codecs",
-        "What a type must have to be a source or a stage, and what the engine knows of a stage. The decoders that "
-        "[decode()](image.md#decode) asks, and what one of your own has to have.",
+        "The requirements for a source or a stage, and the traits of a stage that the engine uses. The decoders that "
+        "[decode()](image.md#decode) uses, and how to write your own.",
         ["formats", "changing_data"],
     ),
     "async": (
         "Coroutines",
         "Threads that run coroutines. A stage that has to wait for something is a coroutine that returns a `wick::task`, and awaits "
-        "what is listed here; a worker never blocks.",
+        "one of the operations here; a worker never blocks.",
         ["two_loaders"],
     ),
     "": ("Version", "", []),
@@ -152,10 +152,10 @@ ROOMS = {
 PAGE_OF = {room: f"{room or 'version'}.md" for room in ROOMS}
 MACROS = {
     "WICK_IMPLEMENTATION": "define it in one file before it includes `<wick/wick.hpp>`, in a program that is built without wick's CMake: "
-    "what is no template is compiled there, with the decoders. Compile that file with `-ffp-contract=off`, so that pixels are the same "
+    "non-template code is compiled there, with the decoders. Compile that file with `-ffp-contract=off`, so that pixels are the same "
     "with every instruction set",
-    "WICK_JPEG_STB": "define it beside `WICK_IMPLEMENTATION` to decode progressive JPEGs without libjpeg-turbo where it is installed",
-    "WICK_PNG_LIBDEFLATE": "define it beside `WICK_IMPLEMENTATION` to inflate PNGs by libdeflate, and link `-ldeflate`",
+    "WICK_JPEG_STB": "define it with `WICK_IMPLEMENTATION` to decode progressive JPEGs without libjpeg-turbo even if it is installed",
+    "WICK_PNG_LIBDEFLATE": "define it with `WICK_IMPLEMENTATION` to inflate PNGs with libdeflate, and link `-ldeflate`",
 }
 
 
