@@ -381,7 +381,7 @@ class Writer:
         return ["```cpp", *lines, "```"]
 
     def variables(self, d):
-        return [m for m in d.within if m.kind == "variable" and m.public and (m.comment or not m.declared.startswith("static "))]
+        return [m for m in d.within if m.kind == "variable" and m.public and (m.comment or not m.declared.startswith(("static ", "stage_list<")))]
 
     def table(self, d):
         """The data members of a struct that users fill or read."""

@@ -25,7 +25,7 @@
 using namespace wick_test;
 
 TEST_CASE("who comes for a batch whose place in the ring another has got finds nothing to claim") {
-  wick::detail::batch_job job;
+  wick::detail::typed_batch<wick::detail::single_column<int>, std::vector<std::optional<int>>, int, false> job;
   CHECK(job.claim(0, 8).count == 0);
   job.sequence = 3;
   job.count = 10;

@@ -8,17 +8,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include <wick/base/detail/fetch_to_write.hpp>
 #include <wick/batch/detail/column.hpp>
 #include <wick/batch/detail/fields.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/epoch_fingerprint.hpp>
 #include <wick/ext/fingerprint.hpp>
-#include <wick/ext/source.hpp>
 #include <wick/pipeline/shape.hpp>
 
 namespace wick::inline v0_1::detail {

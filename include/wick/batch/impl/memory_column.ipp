@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 
+#include <wick/base/detail/fetch_to_write.hpp>
 #include <wick/batch/detail/memory_column.hpp>
+#include <wick/ext/source.hpp>
 
 namespace wick::inline v0_1::detail {
 

@@ -13,6 +13,8 @@
 
 #include <wick/async/detail/activity_table.hpp>
 #include <wick/base/detail/owned.hpp>
+#include <wick/batch/detail/column.hpp>
+#include <wick/ext/fingerprint.hpp>
 #include <wick/failures/detail/failed_sample.hpp>
 
 namespace wick::inline v0_1::detail {
@@ -118,6 +120,24 @@ struct alignas(64) batch_job {
   /// Clears the previous batch.
   void forget() noexcept;
 
+  // ---- the content; without batch(), of a group of samples ----
+
+  /// Discards the content of a slot: another sample takes the slot. Any thread.
+  virtual void forget_slot(std::size_t slot) noexcept = 0;
+  /// The first sample whose shape differs from that of the others.
+  virtual std::optional<misfit> first_misfit() const = 0;
+  /// Whether the samples must be made again, because the one that set their shape failed.
+  virtual bool stale() const = 0;
+  /// Adds the shape of a batch without misfits to `shape`.
+  virtual void describe(fingerprint_hash& shape) const = 0;
+  /// A hash of the sample in a slot; 0 without batch().
+  virtual std::uint64_t content(std::size_t slot) const = 0;
+  /// Closes the gaps.
+  virtual void close() = 0;
+  /// Without batch(): whether the slot of a finished batch holds a sample.
+  virtual bool has(std::size_t slot) const noexcept = 0;
+  virtual void drop() noexcept = 0;
+
  private:
   void link(std::uint32_t i) noexcept;
   const failure* failure_at(std::uint32_t i) const noexcept {
@@ -127,6 +147,14 @@ struct alignas(64) batch_job {
   static constexpr unsigned count_bits = 40;
   static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
   static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
+};
+
+/// A batch that becomes an object of this type; without batch(), several.
+template <class Delivered>
+struct batch_of : batch_job {
+  /// Moves the output out of a finished batch; without batch(), its samples, with failed ones empty. Gives
+  /// nothing if there is none.
+  virtual void take(std::vector<std::optional<Delivered>>& to) = 0;
 };
 
 }  // namespace wick::detail

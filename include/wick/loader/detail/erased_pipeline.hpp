@@ -55,6 +55,8 @@ struct pipeline_facts {
 class erased_plan {
  public:
   explicit erased_plan(const shard_stage& shard) noexcept : shard_(shard) {}
+  erased_plan(const erased_plan&) = delete;
+  erased_plan& operator=(const erased_plan&) = delete;
   virtual ~erased_plan() = default;
   /// In an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
@@ -72,7 +74,11 @@ class erased_plan {
   /// This rank's positions of a batch.
   virtual position_range slice(std::uint64_t batch, const batch_job& of) const noexcept = 0;
   /// The index in the source of a position, or of `count` positions from `first` on.
-  virtual std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept = 0;
+  std::uint64_t index(const batch_job& of, std::uint64_t position) const noexcept {
+    std::uint64_t out = 0;
+    indexes(of, position, 1, &out);
+    return out;
+  }
   virtual void indexes(const batch_job& of, std::uint64_t first, std::uint64_t count,
                        std::uint64_t* out) const noexcept = 0;
   /// A sample of the epoch, drawn from `stream`, that may replace one that failed.
@@ -121,18 +127,21 @@ struct sample_run {
 /// different slots and batches. A batch must come from make_batch() of the same pipeline.
 class erased_pipeline {
  public:
+  erased_pipeline() = default;
+  erased_pipeline(const erased_pipeline&) = delete;
+  erased_pipeline& operator=(const erased_pipeline&) = delete;
   virtual ~erased_pipeline() = default;
   const pipeline_facts& facts() const noexcept { return facts_; }
 
   // ---- the source ----
 
-  virtual std::uint64_t samples() const = 0;
-  virtual std::string key(std::uint64_t index) const = 0;
-  virtual std::uint64_t source_fingerprint() const = 0;
+  std::uint64_t samples() const { return source_.call->samples(source_.source); }
+  std::string key(std::uint64_t index) const { return source_.call->key(source_.source, index); }
+  std::uint64_t source_fingerprint() const { return source_.call->fingerprint(source_.source); }
   /// Prefetches a sample, up to `bytes` bytes of each part.
-  virtual void prefetch(std::uint64_t index, std::size_t bytes) const noexcept = 0;
-
-  virtual std::string source_note() const = 0;
+  void prefetch(std::uint64_t index, std::size_t bytes) const noexcept {
+    source_.call->prefetch(source_.source, index, bytes);
+  }
 
   // ---- facts about the stages ----
 
@@ -171,36 +180,23 @@ class erased_pipeline {
   virtual void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) = 0;
   /// When a stage may suspend. \throws what a stage throws
   virtual task<void> run_async(batch_job* j, std::uint64_t slot, context* c) = 0;
-  /// Discards the content of a slot: another sample takes the slot.
-  virtual void forget(batch_job& j, std::size_t slot) const noexcept = 0;
 
   // ---- batches ----
 
-  /// The first sample whose shape differs from that of the others.
-  virtual std::optional<misfit> first_misfit(const batch_job& j) const = 0;
-  /// Whether the samples must be made again, because the one that set their shape failed.
-  virtual bool stale(const batch_job& j) const = 0;
-  /// Adds the shape of a batch without misfits to `shape`.
-  virtual void describe(const batch_job& j, fingerprint_hash& shape) const = 0;
-  virtual std::uint64_t content(const batch_job& j, std::size_t slot) const = 0;
-  /// Closes the gaps.
-  virtual void close(batch_job& j) const = 0;
   /// Makes the batch, and runs it through the stages after batch(), which don't suspend.
   virtual void finish(batch_job& j, context& c) = 0;
   /// The same when one may.
   virtual task<void> finish_async(batch_job* j, context* c) = 0;
-  /// Without batch(): whether the slot of a finished batch holds a sample.
-  virtual bool has(const batch_job& j, std::size_t slot) const noexcept = 0;
-  /// Drops the batch's content.
-  virtual void drop(batch_job& j) const noexcept = 0;
 
  protected:
   /// Attaches the stages, facts().stages of them, and completes the facts.
-  void use(const stage_ref* stages, executor& on, std::shared_ptr<slab_memory> memory);
+  void use(const source_ref& source, const stage_ref* stages, executor& on,
+           std::shared_ptr<slab_memory> memory);
 
   pipeline_facts facts_;
 
  private:
+  source_ref source_;
   const stage_ref* stages_ = nullptr;
   std::shared_ptr<slab_memory> memory_;
 };
@@ -209,9 +205,6 @@ class erased_pipeline {
 template <class Batch>
 class pipeline_of : public erased_pipeline {
  public:
-  /// Moves the output out of a finished batch; without batch(), its samples, with failed ones empty. Gives
-  /// nothing if there is none.
-  virtual void take(batch_job& j, std::vector<std::optional<Batch>>& to) = 0;
   /// Runs on the thread that takes the batch, before that thread gets it.
   virtual void deliver(Batch& batch) = 0;
 };

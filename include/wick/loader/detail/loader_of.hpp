@@ -62,7 +62,7 @@ class loader_of final : public loader_shell {
   std::optional<Batch> hand_over() { return std::exchange(taken_[slot()], std::nullopt); }
 
   bool take(batch_job& j) override {
-    pipeline_.take(j, taken_);
+    static_cast<batch_of<Batch>&>(j).take(taken_);
     return !taken_.empty() && taken_.front();
   }
   void drop_taken() noexcept override { taken_.clear(); }

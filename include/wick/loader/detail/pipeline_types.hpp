@@ -122,12 +122,6 @@ struct pipeline_types {
   }();
   static constexpr bool cached_here = cache < batching && !cached_elsewhere;
   using kept_item = item < cache<batching ? cache + 1 : 0>;
-
-  /// The order stages' functions for one epoch.
-  template <std::size_t... I>
-  static auto order_of(std::index_sequence<I...>)
-      -> stage_list<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
-  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
 };
 
 /// The type that a loader of a source without stages gives. Empty for anything that isn't a source.

@@ -1,6 +1,7 @@
-// A stage as the engine sees it: what it asks each stage, whatever its type.
+// A source and its stages as the engine sees them: tables of functions that it calls without their types.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,9 +10,9 @@
 
 #include <wick/async/executor.hpp>
 #include <wick/ext/slab_memory.hpp>
+#include <wick/ext/source.hpp>
 #include <wick/ext/stage.hpp>
 #include <wick/pipeline/detail/apply.hpp>
-#include <wick/pipeline/detail/feeds_device.hpp>
 #include <wick/pipeline/detail/written_at.hpp>
 #include <wick/sampling/order.hpp>
 
@@ -63,7 +64,38 @@ struct stage_ref {
 };
 template <class S>
 stage_ref ref_to(S& s) noexcept {
-  return {&functions_of_stage<S>::table, &s};
+  return {&functions_of_stage<S>::table, std::addressof(s)};
+}
+
+/// The functions of a type of source.
+struct source_functions {
+  std::uint64_t (*samples)(const void*);
+  std::string (*key)(const void*, std::uint64_t index);
+  std::uint64_t (*fingerprint)(const void*);
+  std::string (*note)(const void*);
+  void (*prefetch)(const void*, std::uint64_t index, std::size_t bytes) noexcept;
+};
+
+template <class S>
+struct functions_of_source {
+  static const S& of(const void* s) noexcept { return *static_cast<const S*>(s); }
+  static std::uint64_t samples(const void* s) { return samples_of(of(s)); }
+  static std::string key(const void* s, std::uint64_t index) { return key_of(of(s), index); }
+  static std::uint64_t fingerprint(const void* s) { return fingerprint_of(of(s)); }
+  static std::string note(const void* s) { return note_of(of(s)); }
+  static void prefetch(const void* s, std::uint64_t index, std::size_t bytes) noexcept {
+    prefetch_sample(of(s), index, bytes);
+  }
+  static constexpr source_functions table{samples, key, fingerprint, note, prefetch};
+};
+
+struct source_ref {
+  const source_functions* call = nullptr;
+  const void* source = nullptr;
+};
+template <class S>
+source_ref ref_to_source(const S& s) noexcept {
+  return {&functions_of_source<S>::table, std::addressof(s)};
 }
 
 }  // namespace wick::detail

@@ -221,7 +221,7 @@ struct stage_walk {
   template <std::size_t I, class Item, class Sink>
   static auto start(Path& path, Item& item, context& c, const Sink& to) {
     if constexpr (traits_of<typename types::template stage_at<I>>.gathers_others) {
-      static_assert(!Path::plan_type::grouped,
+      static_assert(!Path::plans::grouped,
                     "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
                     "which plan by the lengths of single samples; leave one of the two out");
       return gather<I>(&path, &item, &c, to.j);

@@ -41,12 +41,56 @@
 
 namespace wick::inline v0_1::detail {
 
-/// A batch with its columns.
-template <class Types>
-struct typed_batch : batch_job {
-  typed_batch() noexcept { bytes = sizeof(typed_batch); }
-  typename Types::columns columns;
-  std::optional<typename Types::value> value;
+/// A batch with its columns, or without batch() the samples of a group.
+template <class Columns, class Value, class Delivered, bool Batched>
+struct typed_batch final : batch_of<Delivered> {
+  typed_batch() noexcept { this->bytes = sizeof(typed_batch); }
+
+  void forget_slot(std::size_t slot) noexcept override { columns.forget(slot); }
+  std::optional<misfit> first_misfit() const override {
+    return columns.first_misfit(static_cast<std::size_t>(this->count), this->gaps);
+  }
+  bool stale() const override { return columns.stale(this->gaps); }
+  void describe(fingerprint_hash& shape) const override {
+    if constexpr (Batched) columns.describe(shape);
+  }
+  std::uint64_t content(std::size_t slot) const override {
+    if constexpr (Batched)
+      return columns.content(slot, this->first + slot);
+    else
+      return 0;
+  }
+  void close() override {
+    if constexpr (Batched) {
+      if (!this->gaps.empty()) columns.close(this->gaps, static_cast<std::size_t>(this->count));
+      columns.seal(this->rows());
+    }
+  }
+  bool has(std::size_t slot) const noexcept override {
+    if constexpr (Batched)
+      return value.has_value();
+    else
+      return value && (*value)[slot];
+  }
+  void drop() noexcept override {
+    value.reset();
+    columns.drop();
+  }
+  void take(std::vector<std::optional<Delivered>>& to) override {
+    to.clear();
+    if (value) {
+      if constexpr (Batched) {
+        to.emplace_back(std::move(*value));
+      } else {
+        to.swap(*value);
+        columns.reuse(std::move(*value));
+      }
+    }
+    value.reset();
+  }
+
+  Columns columns;
+  std::optional<Value> value;
 };
 
 /// The first stage of a pipeline: a mix() whose weights can change.
@@ -74,9 +118,10 @@ class typed_pipeline<pipeline<Source, S...>> final
     : public pipeline_of<typename pipeline_types<Source, S...>::delivered> {
  public:
   using types = pipeline_types<Source, S...>;
-  using plan_type = typed_plan<typed_pipeline>;
-  using batch_type = typed_batch<types>;
+  using plans = planning<typed_pipeline>;
+  using plan_type = typename plans::plan;
   using delivered = typename types::delivered;
+  using batch_type = typed_batch<typename types::columns, typename types::value, delivered, types::batched>;
   using walk = stage_walk<typed_pipeline>;
   static constexpr std::size_t batching = types::batching, stages = types::size;
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
@@ -91,9 +136,8 @@ class typed_pipeline<pipeline<Source, S...>> final
       this->facts_.pad_last = stage<batching>().pad_last();
     }
     refer_to_stages(stages_);
-    this->use(refs_, on, std::move(memory));
-    if constexpr (plan_type::editable)
-      mix_.reset(new typed_mix<std::decay_t<decltype(stage<0>())>>(stage<0>()));
+    this->use(ref_to_source(source_), refs_, on, std::move(memory));
+    if constexpr (plans::editable) mix_.reset(new typed_mix<std::decay_t<decltype(stage<0>())>>(stage<0>()));
     refresh();
   }
 
@@ -110,14 +154,6 @@ class typed_pipeline<pipeline<Source, S...>> final
 
   // ---- facts ----
 
-  std::uint64_t samples() const override { return samples_of(source_); }
-  std::string key(std::uint64_t index) const override { return key_of(source_, index); }
-  std::uint64_t source_fingerprint() const override { return fingerprint_of(source_); }
-  void prefetch(std::uint64_t index, std::size_t bytes) const noexcept override {
-    prefetch_sample(source_, index, bytes);
-  }
-
-  std::string source_note() const override { return note_of(source_); }
   erased_mix* mix() noexcept override { return mix_.get(); }
 
   void refresh() override {
@@ -133,7 +169,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   }
   owned<const erased_plan> plan(const shard_stage& shard, std::uint64_t seed,
                                 std::optional<std::uint64_t> epoch) const override {
-    return owned<const erased_plan>(new plan_type(*this, shard, seed, epoch));
+    return owned<const erased_plan>(plans::make(*this, shard, seed, epoch, typename plans::numbers{}));
   }
 
   owned<batch_job> make_batch() const override { return owned<batch_job>(new batch_type); }
@@ -142,7 +178,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     batch_type& b = typed(j);
     if constexpr (types::batched) {
       b.columns.begin(j.of->plan->slots(), stage<batching>().order(), pool);
-      if constexpr (plan_type::packs) plan_of(j).arrange(j, b.columns);
+      if constexpr (plans::packs) plan_of(j).arrange(j, b.columns);
     } else {
       b.columns.begin(j.count, layout::channels_last, pool);
     }
@@ -152,7 +188,7 @@ class typed_pipeline<pipeline<Source, S...>> final
     if constexpr (!types::samples_suspend) {
       const quarantine* const bad = j.of->settings.bad.empty() ? nullptr : &j.of->settings.bad;
       for_each_position(
-          plan_of(j), plan_type::order_of(j), j.first + from, count,
+          plan_of(j), order_of<typename plan_type::order_type>(j), j.first + from, count,
           prefetching_source<Source> ? r.ahead.samples : 0,
           [&](std::uint64_t index) { prefetch_sample(source_, index, r.ahead.bytes); },
           [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
@@ -184,28 +220,6 @@ class typed_pipeline<pipeline<Source, S...>> final
       return {};
     }
   }
-  void forget(batch_job& j, std::size_t slot) const noexcept override { typed(j).columns.forget(slot); }
-
-  std::optional<misfit> first_misfit(const batch_job& j) const override {
-    return typed(j).columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps);
-  }
-  bool stale(const batch_job& j) const override { return typed(j).columns.stale(j.gaps); }
-  void describe(const batch_job& j, fingerprint_hash& shape) const override {
-    if constexpr (types::batched) typed(j).columns.describe(shape);
-  }
-  std::uint64_t content(const batch_job& j, std::size_t slot) const override {
-    if constexpr (types::batched)
-      return typed(j).columns.content(slot, j.first + slot);
-    else
-      return 0;
-  }
-  void close(batch_job& j) const override {
-    if constexpr (types::batched) {
-      auto& columns = typed(j).columns;
-      if (!j.gaps.empty()) columns.close(j.gaps, static_cast<std::size_t>(j.count));
-      columns.seal(j.rows());
-    }
-  }
   void finish(batch_job& j, context& c) override {
     batch_type& b = typed(j);
     if constexpr (!types::batched)
@@ -222,33 +236,9 @@ class typed_pipeline<pipeline<Source, S...>> final
       return {};
     }
   }
-  bool has(const batch_job& j, std::size_t slot) const noexcept override {
-    if constexpr (types::batched)
-      return typed(j).value.has_value();
-    else
-      return typed(j).value && (*typed(j).value)[slot];
-  }
-  void drop(batch_job& j) const noexcept override {
-    typed(j).value.reset();
-    typed(j).columns.drop();
-  }
-
-  void take(batch_job& j, std::vector<std::optional<delivered>>& to) override {
-    batch_type& b = typed(j);
-    to.clear();
-    if (b.value) {
-      if constexpr (types::batched) {
-        to.emplace_back(std::move(*b.value));
-      } else {
-        to.swap(*b.value);
-        b.columns.reuse(std::move(*b.value));
-      }
-    }
-    b.value.reset();
-  }
   void deliver(delivered& batch) override {
     if constexpr ((traits_of<S>.has_deliver || ...)) {
-      for_each_stage(stages_, [&](const auto& s) {
+      for_each_stage(stages_, [&](auto& s) {
         if constexpr (traits_of<decltype(s)>.has_deliver) s.deliver(batch);
       });
     }
@@ -406,10 +396,10 @@ class typed_pipeline<pipeline<Source, S...>> final
                      .batches_suspend = types::batches_suspend,
                      .ends_with_batch = types::batched && batching + 1 == types::size,
                      .filters = types::filters,
-                     .packs = plan_type::packs,
+                     .packs = plans::packs,
                      .prefetches = prefetching_source<Source>,
-                     .grouped = plan_type::grouped,
-                     .plans_each_epoch = plan_type::each_epoch};
+                     .grouped = plans::grouped,
+                     .plans_each_epoch = plans::each_epoch};
     for (std::size_t p = 0; p < phase_count; ++p) f.phase_stages[p] = carries_out(static_cast<slot_phase>(p));
     return f;
   }

@@ -71,13 +71,13 @@ bool batch_completion::deliverable(const batch_job& j) const noexcept {
 bool batch_completion::judge(batch_job& j) {
   if (!run_.facts.batched || !deliverable(j)) return false;
   std::sort(j.gaps.begin(), j.gaps.end());
-  if (auto m = run_.pipeline.first_misfit(j)) {
+  if (auto m = j.first_misfit()) {
     failure f = run_.failure_at(j, m->slot);
     f.number = j.next_number(m->slot);
     f.stage = static_cast<std::uint32_t>(run_.facts.batching);
     f.cause = std::make_exception_ptr(misshapen(m->text));
     j.note(std::move(f));
-  } else if (run_.pipeline.stale(j)) {
+  } else if (j.stale()) {
     if (j.state != batch_state::remaking) return true;
     throw error("its samples have other shapes each time they are made");
   }
@@ -118,7 +118,7 @@ void batch_completion::conclude(batch_job& j) noexcept {
   c.enter(static_cast<std::uint32_t>(run_.facts.batching));
   try {
     if (!deliverable(j)) {
-      run_.pipeline.drop(j);
+      j.drop();
     } else {
       if (run_.facts.batched) close(j);
       if (run_.facts.ends_with_batch)
@@ -171,23 +171,23 @@ void batch_completion::publish(batch_job& j) noexcept {
 /// Adds the delivered samples to the fingerprint, and closes the gaps.
 void batch_completion::close(batch_job& j) {
   if (j.rows() == 0) {
-    run_.pipeline.begin(j, pool_);                 // like a batch that never had a sample
-    if (run_.facts.packs) run_.pipeline.close(j);  // its rows are padding: other ranks have theirs
+    run_.pipeline.begin(j, pool_);    // like a batch that never had a sample
+    if (run_.facts.packs) j.close();  // its rows are padding: other ranks have theirs
     return;
   }
   fingerprint_hash shape;
-  run_.pipeline.describe(j, shape);
+  j.describe(shape);
   std::uint64_t print = shape.value() * j.rows();
   if (with_content_) {
     for (std::uint64_t slot = 0, gap = 0; slot < j.count; ++slot) {
       if (gap < j.gaps.size() && j.gaps[gap] == slot)
         ++gap;
       else
-        print += run_.pipeline.content(j, static_cast<std::size_t>(slot));
+        print += j.content(static_cast<std::size_t>(slot));
     }
   }
   j.print.fetch_add(print, std::memory_order_relaxed);
-  run_.pipeline.close(j);
+  j.close();
 }
 
 }  // namespace wick::detail

@@ -70,7 +70,7 @@ void report_in_order(const batch_job& j, const run_settings& of, const erased_pl
         return other.slot == slot &&
                (other.action == error_action::fail || other.action == error_action::skip);
       });
-      if (!said && !of.pipeline->has(j, static_cast<std::size_t>(slot))) to.push_back(tell_one(f, j, of));
+      if (!said && !j.has(static_cast<std::size_t>(slot))) to.push_back(tell_one(f, j, of));
     }
   }
   sort_by_slot(to);

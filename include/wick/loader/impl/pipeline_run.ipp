@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <wick/async/detail/sample_tokens.hpp>
@@ -50,14 +51,17 @@ void erased_plan::check(std::uint64_t samples, bool batched) const {
   }
 }
 
-void erased_pipeline::use(const stage_ref* stages, executor& on, std::shared_ptr<slab_memory> memory) {
+void erased_pipeline::use(const source_ref& source, const stage_ref* stages, executor& on,
+                          std::shared_ptr<slab_memory> memory) {
+  source_ = source;
   stages_ = stages;
   memory_ = std::move(memory);
   for (const stage_ref& s : std::span(stages, facts_.stages)) {
     if (s.call->attach != nullptr) s.call->attach(s.stage, on);
     if (s.call->shards) facts_.shard = *static_cast<const shard_stage*>(s.stage);
-    if (s.call->feeds_device != nullptr && s.call->feeds_device(s.stage)) facts_.feeds_device = true;
   }
+  for (const stage_ref& s : std::span(stages, facts_.stages))
+    if (s.call->feeds_device != nullptr && s.call->feeds_device(s.stage)) facts_.feeds_device = true;
 }
 
 std::vector<std::string> erased_pipeline::stage_names() const {
@@ -84,7 +88,7 @@ std::vector<std::string> erased_pipeline::notes() const {
   std::vector<std::string> out;
   for (const stage_ref& s : std::span(stages_, facts_.stages))
     if (s.call->note != nullptr) out.push_back(s.call->note(s.stage));
-  out.push_back(source_note());
+  out.push_back(source_.call->note(source_.source));
   std::erase(out, "");
   return out;
 }

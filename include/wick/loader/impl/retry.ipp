@@ -53,7 +53,7 @@ task<bool> attempt(pipeline_run* run, batch_job* j, context* c, failure* f) {
   c->move_to({run->settings.seed, c->epoch(), f->position, f->index});
   std::exception_ptr cause;
   try {
-    run->pipeline.forget(*j, static_cast<std::size_t>(f->slot));
+    j->forget_slot(static_cast<std::size_t>(f->slot));
     const sample_under_way sample(*run, *j, *c);
     if (run->facts.samples_suspend) {
       task<void> running = run->pipeline.run_async(j, f->slot, c);

@@ -135,7 +135,7 @@ void scheduler::seek(std::uint64_t epoch, std::uint64_t number) {
 task<void> scheduler::left_async() {
   while (done_.taken() < ahead_.count()) {
     batch_job* const j = co_await done_.next(on_);
-    run_.pipeline.drop(*j);
+    j->drop();
   }
 }
 
@@ -251,7 +251,7 @@ void scheduler::drain(owned<stop_source> next_stop) noexcept {
         work_until([&] { return (j = done_.try_take()) != nullptr; });
       else
         j = done_.take();
-      run_.pipeline.drop(*j);
+      j->drop();
     }
   }
   if (!next_stop || !run_.stop->stop_requested()) return;

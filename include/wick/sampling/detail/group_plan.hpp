@@ -89,20 +89,6 @@ consteval bool can_group() {
 template <class Types>
 inline constexpr bool packs_each_epoch = finds_pack<Types>() && !can_group<Types>();
 
-/// The index of a position after the first N order stages, with shuffle() left out.
-template <std::size_t N, class Path>
-std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std::uint64_t p) {
-  if constexpr (N == 0) {
-    return p;
-  } else {
-    using one = order_stage_at<typename Path::types, N - 1>;
-    if constexpr (!std::is_same_v<one, shuffle_stage>) {
-      p = path.template stage<N - 1>().prepare(sizes[N - 1], 0, 0, std::uint32_t{N - 1})(p);
-    }
-    return unshuffled_index<N - 1>(path, sizes, p);
-  }
-}
-
 /// The samples at an epoch's positions, as far as planning batches by length needs them.
 struct lengths_source {
   const std::vector<std::uint32_t>& given;  ///< by index; empty if the source says them
@@ -162,12 +148,6 @@ grouping make_grouping(const Path& path, const LookUp& look_up, std::uint64_t po
                         bucket.multiple());
   }
 }
-
-/// Used instead of a group_plan if nothing is grouped.
-template <class Order>
-struct computed_plan {
-  using order_type = Order;
-};
 
 /// Which groups a batch has, and which part of them this rank has.
 template <class Path>
