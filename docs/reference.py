@@ -35,8 +35,8 @@ ROOMS = {
     ),
     "stores": (
         "Servers",
-        "Files and shards on web servers and in S3, by URL instead of path. `remote` needs the CMake target `wick::curl`, and its header is "
-        "not in `<wick/wick.hpp>`.",
+        "Files and shards on web servers and in buckets, by URL instead of path. URLs need the CMake target `wick::curl` and the header "
+        "`<wick/stores/remote.hpp>`, which `<wick/wick.hpp>` doesn't include.",
         ["servers"],
     ),
     "text": (
@@ -68,7 +68,7 @@ ROOMS = {
     ),
     "image": (
         "Images",
-        "Decoding, and the parts that follow an image's geometry: masks, boxes, keypoints, and polygons. An image is lazy: crops, "
+        "Decoding, and the parts that follow an image's geometry: masks, boxes, keypoints, and polygons. Decoding is lazy: crops, "
         "resizes, and flips are only planned. They run in one pass, when the image's slot in the batch is known. A stage of your own that "
         "takes a [`wick::image`](pixels.md#image) gets the pixels after the earlier stages.",
         ["parts", "from_python_dataloader"],

@@ -41,7 +41,7 @@ struct report : detail::report_load {
     std::string slowest_key;              ///< the key of that sample
     double costliest = 0;                 ///< the most processor time of a sample, of those that took long
     std::string costliest_key;            ///< the key of that sample
-    double deferred = 0;  ///< the part of busy that a later stage (a cache, a callable, batch()) spends on a
+    double deferred = 0;  ///< the part of busy that a later stage (a cache, a callable, batch()) spends on an
                           ///< image's decoding and resizing
     wait_times waits;     ///< the parts of blocked
 
