@@ -20,14 +20,18 @@ KINDS = {
     "concept": "CONCEPT_DECL",
     "import": "USING_DECLARATION",
 }
-sys.path.append("/usr/lib/python3/dist-packages")  # where Debian has it, for another python3
+sys.path.insert(0, "/usr/lib/python3/dist-packages")  # Debian's, which has clang's own headers, for any python3
 try:
     from clang.cindex import AccessSpecifier, CursorKind, Index, TranslationUnit, conf
 
     KIND_OF = {getattr(CursorKind, name): kind for kind, names in KINDS.items() for name in names.split()}
     INDEX = Index.create()
+    trial = [("trial.cpp", "#include <cstddef>\ntemplate <class T> concept any = true;")]
+    if found := list(INDEX.parse("trial.cpp", ["-std=c++20"], trial).diagnostics):
+        raise RuntimeError(found[0].spelling)
 except Exception as fault:  # no module, one that is older than concepts, or no library
     sys.exit(f"docs/declarations.py: no libclang for Python ({fault}); to install it: apt-get install python3-clang-19")
+del sys.path[0]
 
 FOREIGN = re.compile(r"^#include <((?:(?:ATen|c10|nanobind|torch)/|zlib)[^>]+)>", re.MULTILINE)
 TEMPLATE = re.compile(rb"template <(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>")

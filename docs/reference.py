@@ -6,6 +6,7 @@ What a user's program needs is in namespace wick, everything else in wick::detai
 
 import argparse
 import difflib
+import functools
 import re
 import sys
 from pathlib import Path
@@ -362,7 +363,7 @@ class Writer:
                 text = kind + " " + text[at:]
         if d.kind == "variable":
             text = re.sub(r" = .*|\{.*\}$", "", text)
-        text = re.sub(r" : (public )?detail::\w+(<.*>)?$", "", text)  # a base that is the engine's half
+        text = re.sub(r" : (public )?detail::\w+(<[\w, .]*>)?$", "", text)  # a base that is the engine's half
         text = re.sub(rf"\bwick::(?!{re.escape(d.name)}\b)", "", text.replace("detail::", ""))  # `wick::report report()` needs it
         template = d.template.replace("detail::", "")
         if not wrap:  # among others in a list: without constraints
@@ -487,6 +488,11 @@ class Writer:
                 return False
         return True
 
+    @functools.cache
+    def told(self):
+        """The types of what public functions return."""
+        return {self.result(f) for fs in self.house.public.values() for f in fs if f.kind == "function"}
+
     def fillings(self, declarations):
         """What users put into the parameters of these functions, or get from them, that has no name in wick itself."""
         out, todo = [], []
@@ -502,8 +508,7 @@ class Writer:
                         which = r"\w+" if m.declared.startswith("virtual") else r"\w+_options"
                         todo += re.findall(r"detail::(" + which + r")\b|std::vector<detail::(\w+)>", m.declared)
                     elif m.public and m.kind == "variable":
-                        told = {self.result(f) for fs in self.house.public.values() for f in fs if f.kind == "function"}
-                        todo += [t for t in re.findall(r"detail::(\w+)\b(?! ?\*)", m.declared) if t not in told]
+                        todo += [t for t in re.findall(r"detail::(\w+)\b(?! ?\*)", m.declared) if t not in self.told()]
             elif d.kind == "variable":
                 todo += re.findall(r"detail::(\w+)", d.declared)
         todo = [name if isinstance(name, str) else name[0] or name[1] for name in todo]

@@ -82,6 +82,8 @@ def main():
     files = [(f"{base}/all.hpp", "namespace all { using namespace wick; using namespace wick::detail; using namespace wick::python; }\n")]
     files += [(str(path), "\n".join(page.lines) + "\n") for path, page in pages.items()]
     parse(base, headers_of(base, {"detail"}), files)
+    if empty := [path.name for path, page in pages.items() if page.count == 0 and path.stem not in ("index", "version")] or not pages:
+        sys.exit(f"tests/signatures.py: no signature found in {empty or 'docs/reference'}; it must know how docs/reference.py writes them")
     print(f"{sum(page.count for page in pages.values())} signatures compile")
 
 

@@ -110,6 +110,11 @@ RULES = tuple(
 )
 
 
+def filler(mark: str, text: str) -> str:
+    """A mark in each line of what is struck out, so that each word stays on its line."""
+    return re.sub(r"[^\n]+", mark, text)
+
+
 CODE = (
     re.compile(r"^(`{3,}).*?^\1", re.MULTILINE | re.DOTALL),
     re.compile(r"`[^`]+`"),
@@ -120,7 +125,7 @@ CODE = (
 def prose(text: str) -> str:
     """The text with its code and quotes struck out, so that each word stays on its line."""
     for code in CODE:
-        text = code.sub(lambda m: re.sub(r"[^\n]", "~", m.group()), text)
+        text = code.sub(lambda m: filler("~", m.group()), text)
     return text
 
 
@@ -131,11 +136,11 @@ TOKEN = re.compile(rf"{COMMENT.pattern}|{MESSAGE.pattern}|'(?:[^'\\\n]|\\.)'")
 
 def messages(code: str) -> str:
     """The literals of a header, as one text where they follow each other, so that each word stays on its line."""
-    code = COMMENT.sub(lambda m: " " * len(m.group()), code)
+    code = COMMENT.sub(" ", code)
     out, end = [], 0
     for literal in MESSAGE.finditer(code):
         between = code[end : literal.start()]
-        out.append(re.sub(r"[^\n]", " " if not between.strip() else "~", between) + " " + literal.group()[1:-1] + " ")
+        out.append(filler(" " if not between.strip() else "~", between) + " " + literal.group()[1:-1] + " ")
         end = literal.end()
     return "".join(out)
 
@@ -150,8 +155,8 @@ def comments(code: str) -> str:
         if between.strip() or between.count("\n") > 1:  # a quote or inline code that isn't closed ends here, too
             out.append(prose("".join(block)))
             block = []
-        block.append(re.sub(r"[^\n]", "~" if between.strip() else " ", between))
-        block.append(re.sub(r"^/+", lambda m: " " * len(m.group()), token.group()))
+        block.append(filler("~" if between.strip() else " ", between))
+        block.append(re.sub(r"^/+", " ", token.group()))
         end = token.end()
     return "".join(out) + prose("".join(block))
 

@@ -79,7 +79,15 @@ wick_has_numpy() { # the same of arrays
   python3 -c 'import numpy' >/dev/null 2>&1 || /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1
 }
 
-wick_has_libclang() { # what the headers are read with
+wick_libclang_package() { # the newest one that knows concepts
+  local version
+  for version in 19 20 18 17; do
+    [[ -n $(wick_candidate "python3-clang-$version") ]] && break
+  done
+  echo "python3-clang-$version"
+}
+
+wick_has_libclang() { # docs/declarations.py reads the headers with it
   python3 -B "$wick_root/docs/declarations.py" >/dev/null 2>&1
 }
 
@@ -216,7 +224,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       structure)  # of what git tracks
         command -v python3 >/dev/null 2>&1 || echo python3
         command -v git >/dev/null 2>&1 || echo git
-        wick_has_libclang || echo python3-clang-19
+        wick_has_libclang || wick_libclang_package
         ;;
       # One version: others format otherwise, and find other things.
       format) command -v clang-format-16 >/dev/null 2>&1 || echo clang-format-16 ;;
