@@ -147,8 +147,10 @@ target_link_libraries(wick_core PUBLIC wick_headers)
 # what is compiled here is optimized in every build type. Aligned, because the chance of where a loop starts makes up to a
 # tenth of its speed. A product and a sum that become one instruction are rounded once, so that pixels would differ between
 # instruction sets: they stay two.
+set(WICK_LIBRARY_OPTIONS "-O3;-falign-functions=64;-falign-loops=32" CACHE STRING "How what is compiled once is optimized")
+mark_as_advanced(WICK_LIBRARY_OPTIONS)
 target_compile_options(wick_core PRIVATE
-  $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -falign-functions=64 -falign-loops=32 -ffp-contract=off>)
+  $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:${WICK_LIBRARY_OPTIONS};-ffp-contract=off>)
 # Colors that a palette does not have are read from the stack by stb_image: let them be black, always.
 set(WICK_STB_OPTIONS $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-w>)
 include(CheckCXXCompilerFlag)
@@ -182,7 +184,7 @@ if(WICK_HAS_ARROW)
   add_library(wick_arrow STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_arrow.cpp")
   add_library(wick::arrow ALIAS wick_arrow)
   set_target_properties(wick_arrow PROPERTIES EXPORT_NAME arrow CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(wick_arrow PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
+  target_compile_options(wick_arrow PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:${WICK_LIBRARY_OPTIONS}>)
   target_link_libraries(wick_arrow PUBLIC wick_core PRIVATE ArrowParquet::ArrowParquet)
 endif()
 
