@@ -80,6 +80,14 @@ TEST_CASE("a failure advises on_error::skip only where the policy in force is fa
   }
 }
 
+namespace app {
+namespace {
+struct tokenizer {
+  int operator()(int) const { throw wick::error("no"); }
+};
+}  // namespace
+}  // namespace app
+
 TEST_CASE("an error of an unnamed callable says where it was written") {
   const auto source = [] { return wick::from(std::vector<int>{1, 2}); };
   const auto throws = [](int) -> int { throw wick::error("no"); };
@@ -98,6 +106,7 @@ TEST_CASE("an error of an unnamed callable says where it was written") {
   CHECK(contains(first_error(source() | throws), "sample 0: map (lambda ", "): no"));
 #endif
   CHECK(first_error(source() | named_callable{}) == "sample 0: map (named_callable): no");
+  CHECK(contains(first_error(source() | app::tokenizer{}), "sample 0: map (", "app::tokenizer): no"));
   CHECK(first_error(source() | breaks) == "sample 0: map: std::out_of_range: far out");
 }
 
