@@ -220,6 +220,16 @@ def namesakes(headers: list) -> list:
     return faults
 
 
+def shared_names(root: Path) -> list:
+    """Tests without a namespace of their own. Several files of a room are compiled together."""
+    faults = []
+    for test in sorted(p for room in ARROWS for p in (root / "tests" / room).glob("*.cpp")):
+        own = f"namespace wick_test::{test.stem}_tests {{"
+        if "TEST_CASE" in (text := test.read_text(encoding="utf-8")) and own not in text:
+            faults.append(f"{test.relative_to(root).as_posix()}: has no `{own}`; names of other files could clash")
+    return faults
+
+
 def reached(graph: dict, roots: list) -> set:
     """These headers and all that they include."""
     found, open_ends = set(roots), list(roots)
@@ -297,7 +307,7 @@ def main() -> int:
             for signature in signatures_with_detail(declared.get(header, [])):
                 say(f"{signature} takes or is something of wick::detail, which users can't name")
 
-    faults += namesakes(headers) + said_twice(base, headers)
+    faults += namesakes(headers) + said_twice(base, headers) + shared_names(root)
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told)]
     decisions = sorted((root / "docs" / "decisions").glob("*.md"))

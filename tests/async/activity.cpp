@@ -15,6 +15,8 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>
 
+namespace wick_test::activity_tests {
+
 using wick::detail::activity;
 using wick::detail::activity_table;
 using wick::detail::noted_wait;
@@ -108,3 +110,5 @@ TEST_CASE("a table shows what has begun and not ended; what a thread looks at do
   table.each(count);
   CHECK(seen == 0);
 }
+
+}  // namespace wick_test::activity_tests

@@ -12,6 +12,8 @@
 #include <wick/async/detail/scope.hpp>
 #include <wick/async/sync_wait.hpp>
 
+namespace wick_test::async_semaphore_tests {
+
 using wick::async_semaphore;
 using wick::environment;
 using wick::sync_wait;
@@ -261,3 +263,5 @@ TEST_CASE("while many wait no worker is blocked") {
   held.reset();
   s.wait();
 }
+
+}  // namespace wick_test::async_semaphore_tests

@@ -11,6 +11,8 @@
 #include <wick/async/detail/interruption.hpp>
 #include <wick/async/stop_token.hpp>
 
+namespace wick_test::at_once_tests {
+
 namespace {
 
 using wick::detail::at_once;
@@ -71,3 +73,5 @@ TEST_CASE("an interruption of the calling thread ends the others, also when it h
   CHECK_THROWS_AS(at_once(2, 2, wait), interrupted);
   wick::detail::interruption() = nullptr;
 }
+
+}  // namespace wick_test::at_once_tests

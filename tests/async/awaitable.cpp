@@ -11,6 +11,8 @@
 #include <wick/async/task.hpp>
 #include <wick/async/when_all.hpp>
 
+namespace wick_test::awaitable_tests {
+
 using wick::sync_wait;
 using wick::task;
 
@@ -84,3 +86,5 @@ TEST_CASE("the concept tells what can be awaited, and the traits what that gives
   CHECK(std::is_same_v<wick::detail::awaited_t<task<const int&>>, int>);
   CHECK(std::is_same_v<wick::detail::awaited_t<task<void>>, std::monostate>);
 }
+
+}  // namespace wick_test::awaitable_tests

@@ -13,6 +13,8 @@
 #include "support/doctest.hpp"
 #include <wick/async/detail/concurrency.hpp>
 
+namespace wick_test::concurrency_tests {
+
 using wick::detail::concurrency;
 
 namespace {
@@ -147,3 +149,5 @@ TEST_CASE("a number that is given stays, and none leaves its bounds") {
   CHECK(least >= 2);
   CHECK(most == 20);
 }
+
+}  // namespace wick_test::concurrency_tests

@@ -7,6 +7,8 @@
 #include <wick/async/environment.hpp>
 #include <wick/pipeline/context.hpp>
 
+namespace wick_test::environment_tests {
+
 using wick::environment;
 
 TEST_CASE("an executor alone is an environment that is never stopped") {
@@ -53,3 +55,5 @@ TEST_CASE("copies are the same, and other things are no environment") {
   CHECK_FALSE(std::is_convertible_v<int, environment>);
   CHECK_FALSE(std::is_convertible_v<wick::detail::stop_source&, environment>);
 }
+
+}  // namespace wick_test::environment_tests

@@ -9,6 +9,8 @@
 #include <wick/async/detail/event_count.hpp>
 #include <wick/base/detail/futex.hpp>
 
+namespace wick_test::event_count_tests {
+
 using wick::detail::event_count;
 using wick_test::rounds;
 
@@ -265,3 +267,5 @@ TEST_CASE("a wake flag wakes its waiter, shows it the earlier writes, and may be
   setter.join();
   CHECK(wrong == 0);
 }
+
+}  // namespace wick_test::event_count_tests

@@ -34,6 +34,8 @@
 #include "../support/sanitized.hpp"
 #include "support.hpp"
 
+namespace wick_test::executor_tests {
+
 using wick::executor;
 using wick::task;
 using wick_test::call;
@@ -847,3 +849,5 @@ TEST_CASE("in a forked child an executor refuses with a clear error, and its des
 }
 #endif
 #endif
+
+}  // namespace wick_test::executor_tests

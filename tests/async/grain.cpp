@@ -4,6 +4,8 @@
 #include "support/doctest.hpp"
 #include <wick/async/detail/grain.hpp>
 
+namespace wick_test::grain_tests {
+
 using wick::detail::grain;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("runs are as long in seconds whatever the counter's rate, as on 64-bit
     }
   }
 }
+
+}  // namespace wick_test::grain_tests

@@ -5,6 +5,8 @@
 #include "../support/doctest.hpp"
 #include <wick/async/hang_handler.hpp>
 
+namespace wick_test::hang_handler_tests {
+
 using wick::hang_handler;
 
 TEST_CASE("there is nothing to call at first") { CHECK(!hang_handler()); }
@@ -32,3 +34,5 @@ TEST_CASE("copies call the same callable, which may be one that can't be copied"
   copy("");
   CHECK(*seen == 3);
 }
+
+}  // namespace wick_test::hang_handler_tests

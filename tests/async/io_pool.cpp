@@ -22,6 +22,8 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/sync_wait.hpp>
 
+namespace wick_test::io_pool_tests {
+
 using wick::executor;
 using wick::sync_wait;
 using wick::task;
@@ -341,3 +343,5 @@ TEST_CASE("a pool that chooses runs more calls at a time where that gives more, 
   // A call's coroutine continues before the thread that has run the call counts it as ended.
   CHECK(wick_test::eventually([&] { return ex.io().at_rest(); }));
 }
+
+}  // namespace wick_test::io_pool_tests

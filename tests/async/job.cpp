@@ -10,6 +10,8 @@
 #include <wick/async/detail/job.hpp>
 #include <wick/async/executor.hpp>
 
+namespace wick_test::job_tests {
+
 using wick_test::countdown;
 
 TEST_CASE("a fresh job does nothing and is in no queue") {
@@ -134,3 +136,5 @@ TEST_CASE("the injector gives each job to one of many takers, and each pusher's 
   CHECK(ordered.load());
   CHECK(queue.empty());
 }
+
+}  // namespace wick_test::job_tests

@@ -6,6 +6,8 @@
 #include "../support/doctest.hpp"
 #include <wick/base/detail/owned.hpp>
 
+namespace wick_test::owned_tests {
+
 namespace {
 
 using wick::detail::make_owned;
@@ -81,3 +83,5 @@ TEST_CASE("owned: an array begins as zeros, and moves") {
   CHECK(b.get() == there);
   CHECK(b[999] == 7);
 }
+
+}  // namespace wick_test::owned_tests

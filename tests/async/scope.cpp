@@ -11,6 +11,8 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/when_all.hpp>
 
+namespace wick_test::scope_tests {
+
 using wick::sync_wait;
 using wick::task;
 using wick_test::counted;
@@ -371,3 +373,5 @@ TEST_CASE(
     sync_wait(wick::detail::starts_on(ex, run(&ex, later, &alive)));
   }
 }
+
+}  // namespace wick_test::scope_tests

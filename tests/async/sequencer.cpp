@@ -13,6 +13,8 @@
 #include <wick/async/detail/sequencer.hpp>
 #include <wick/async/sync_wait.hpp>
 
+namespace wick_test::sequencer_tests {
+
 using wick::executor;
 using wick::task;
 using wick::detail::sequencer;
@@ -272,3 +274,5 @@ TEST_CASE("a consuming coroutine may destroy the sequencer as soon as it has the
   publisher.join();
   CHECK(right == n);
 }
+
+}  // namespace wick_test::sequencer_tests

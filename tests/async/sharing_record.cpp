@@ -3,6 +3,8 @@
 #include "../support/doctest.hpp"
 #include <wick/async/detail/sharing_record.hpp>
 
+namespace wick_test::sharing_record_tests {
+
 using namespace std::chrono_literals;
 using wick::detail::sharing_record;
 
@@ -73,3 +75,5 @@ TEST_CASE("naps become longer up to a bound, and short again once it was of use"
   in_vain(r, 2);
   CHECK(r.nap() < last);
 }
+
+}  // namespace wick_test::sharing_record_tests

@@ -13,6 +13,8 @@
 #include <wick/async/sleep.hpp>
 #include <wick/async/sync_wait.hpp>
 
+namespace wick_test::sleep_tests {
+
 using wick::environment;
 using wick::sleep_for;
 using wick::sync_wait;
@@ -147,3 +149,5 @@ TEST_CASE("whatever stops and deadlines meet, each sleeper continues exactly onc
   CHECK(slept.load() + called_off.load() == n);
   CHECK(called_off.load() > 0);
 }
+
+}  // namespace wick_test::sleep_tests

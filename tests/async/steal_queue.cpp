@@ -7,6 +7,8 @@
 #include "support.hpp"
 #include <wick/async/detail/steal_queue.hpp>
 
+namespace wick_test::steal_queue_tests {
+
 using wick::detail::steal_queue;
 
 TEST_CASE("the oldest item comes out first") {
@@ -157,3 +159,5 @@ TEST_CASE("a slot is written again only after its item was read: items may be re
   for (std::thread& t : thieves) t.join();
   CHECK(wrong.load() == 0);
 }
+
+}  // namespace wick_test::steal_queue_tests

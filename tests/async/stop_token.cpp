@@ -10,6 +10,8 @@
 #include "support.hpp"
 #include <wick/async/stop_token.hpp>
 
+namespace wick_test::stop_token_tests {
+
 using wick::stop_token;
 using wick::detail::stop_callback;
 using wick::detail::stop_source;
@@ -247,3 +249,5 @@ TEST_CASE(
     CHECK(wrong.load() == 0);
   }
 }
+
+}  // namespace wick_test::stop_token_tests

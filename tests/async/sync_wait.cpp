@@ -10,6 +10,8 @@
 #include <wick/async/executor.hpp>
 #include <wick/async/sync_wait.hpp>
 
+namespace wick_test::sync_wait_tests {
+
 using wick::sync_wait;
 using wick::task;
 using wick_test::counted;
@@ -119,3 +121,5 @@ TEST_CASE("sync_wait may be called while the caller itself runs inside a corouti
   };
   CHECK(sync_wait(outer(inner, &ex)) == 6);
 }
+
+}  // namespace wick_test::sync_wait_tests

@@ -17,6 +17,8 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>
 
+namespace wick_test::task_tests {
+
 using wick::sync_wait;
 using wick::task;
 using wick_test::counted;
@@ -520,3 +522,5 @@ TEST_CASE("a task that is resumed by its bare handle from within another one end
     CHECK(got == 7);
   }
 }
+
+}  // namespace wick_test::task_tests

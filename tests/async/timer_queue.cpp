@@ -12,6 +12,8 @@
 #include "support.hpp"
 #include <wick/async/detail/timer_queue.hpp>
 
+namespace wick_test::timer_queue_tests {
+
 using wick::detail::timer;
 using wick::detail::timer_queue;
 using wick_test::countdown;
@@ -200,3 +202,5 @@ TEST_CASE("whatever adds, cancels and expiries meet, each timer expires or was c
   CHECK(cancelled.load() > 0);
   CHECK(q.size() == 0);
 }
+
+}  // namespace wick_test::timer_queue_tests

@@ -18,6 +18,8 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/when_all.hpp>
 
+namespace wick_test::when_all_tests {
+
 using wick::environment;
 using wick::sync_wait;
 using wick::task;
@@ -180,3 +182,5 @@ TEST_CASE("whichever task ends last on whatever worker, the caller continues exa
   }
   CHECK(sum == 4 * n);
 }
+
+}  // namespace wick_test::when_all_tests

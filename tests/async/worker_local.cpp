@@ -14,6 +14,8 @@
 #include <wick/async/detail/worker_local.hpp>
 #include <wick/async/sync_wait.hpp>
 
+namespace wick_test::worker_local_tests {
+
 using wick::executor;
 using wick::task;
 using wick::detail::worker_local;
@@ -171,3 +173,5 @@ TEST_CASE("coroutines that hop from worker to worker use the object of the one t
   own.for_each([&](long n) { sum += n; });
   CHECK(sum == long{coroutines} * times);
 }
+
+}  // namespace wick_test::worker_local_tests

@@ -8,6 +8,8 @@
 #include "async/support.hpp"
 #include <wick/base/detail/brief_lock.hpp>
 
+namespace wick_test::brief_lock_tests {
+
 using wick::detail::lock_briefly;
 
 TEST_CASE("a lock that was tried for is held, and given back at the end") {
@@ -55,3 +57,5 @@ TEST_CASE("one thread at a time has it") {
   for (std::thread& t : threads) t.join();
   CHECK(sum == 4 * static_cast<std::uint64_t>(n));
 }
+
+}  // namespace wick_test::brief_lock_tests

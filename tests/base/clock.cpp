@@ -6,6 +6,8 @@
 #include "../support/work_for.hpp"
 #include <wick/base/detail/clock.hpp>
 
+namespace wick_test::clock_tests {
+
 using wick_test::work_for;
 
 TEST_CASE("ticks go forward on one thread") {
@@ -57,3 +59,5 @@ TEST_CASE("a tick is less than a microsecond and more than a femtosecond") {
   CHECK(scale.seconds_per_tick() < 1e-6);
   CHECK(scale.seconds_per_tick() > 1e-15);
 }
+
+}  // namespace wick_test::clock_tests

@@ -7,6 +7,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/base/detail/cpus.hpp>
 
+namespace wick_test::cpus_tests {
+
 using wick::detail::available_cpus;
 using wick::detail::parse_cpu_max;
 
@@ -150,3 +152,5 @@ TEST_CASE("an absurd quota does not overflow") {
   CHECK(parse_cpu_max("9223372036854775807 100000") == 92233720368548);
   CHECK(parse_cpu_max("99999999999999999999999 1") == 9223372036854775807u);
 }
+
+}  // namespace wick_test::cpus_tests

@@ -11,6 +11,8 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/async/task.hpp>
 
+namespace wick_test::signal_mask_tests {
+
 namespace {
 
 constexpr int from_outside[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,  SIGTERM,
@@ -131,3 +133,5 @@ TEST_CASE(
   CHECK(equal(mask_here(), now));
   REQUIRE(::pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);
 }
+
+}  // namespace wick_test::signal_mask_tests

@@ -5,6 +5,8 @@
 #include <wick/batch/any_length.hpp>
 #include <wick/batch/ragged.hpp>
 
+namespace wick_test::any_length_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 
@@ -22,3 +24,5 @@ TEST_CASE("a padding is a number of each type that has it, and an error for the 
   CHECK(contains(message_of([&] { return real.as<int>(); }), "a field of int32 has no such number"));
   CHECK(contains(message_of([] { return wick::pad_with(0, {.multiple = 0}); }), "multiple of 0"));
 }
+
+}  // namespace wick_test::any_length_tests

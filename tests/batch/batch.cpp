@@ -19,6 +19,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::batch_tests {
+
 using wick_test::cell;
 using wick_test::contains;
 using wick_test::message_of;
@@ -333,3 +335,5 @@ TEST_CASE("the last rank of a short last batch may get nothing, in the shape of 
   CHECK(left == std::vector<wick::shape>{{4, 8}, {0, 8}});
   CHECK(right == std::vector<wick::shape>{{4, 8}, {1, 8}});
 }
+
+}  // namespace wick_test::batch_tests

@@ -17,6 +17,8 @@
 #include <wick/batch/batch.hpp>
 #include <wick/batch/detail/collate.hpp>
 
+namespace wick_test::collate_tests {
+
 using wick::array;
 using wick::dtype;
 using wick::layout;
@@ -374,3 +376,5 @@ TEST_CASE("many threads put the first sample of a batch at once, of a shape that
     }
   }
 }
+
+}  // namespace wick_test::collate_tests

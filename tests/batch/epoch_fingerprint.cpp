@@ -9,6 +9,8 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::epoch_fingerprint_tests {
+
 using wick::epoch_fingerprint;
 using wick_test::bytes_of;
 using wick_test::cell;
@@ -267,3 +269,5 @@ TEST_CASE("the hashes are the same in every release") {
   CHECK(wick::detail::content_of(reinterpret_cast<const std::byte*>(text.data()), text.size(), 7) ==
         7265985958743203613u);
 }
+
+}  // namespace wick_test::epoch_fingerprint_tests

@@ -12,6 +12,8 @@
 #include "support/doctest.hpp"
 #include <wick/batch/detail/fields.hpp>
 
+namespace wick_test::fields_tests {
+
 using wick::detail::can_batch;
 using wick::detail::composite;
 using wick::detail::field_count;
@@ -137,12 +139,18 @@ struct photo : self_writing {
 
 }  // namespace
 
+}  // namespace wick_test::fields_tests
+
 template <>
-struct wick::detail::field_access<foreign> {
-  static shape extents(const foreign&) { return {2}; }
-  static dtype type(const foreign&) { return dtype::float32; }
-  static void write_to(const foreign& f, slot where) { std::memcpy(where.data, &f, sizeof f); }
+struct wick::detail::field_access<wick_test::fields_tests::foreign> {
+  static shape extents(const wick_test::fields_tests::foreign&) { return {2}; }
+  static dtype type(const wick_test::fields_tests::foreign&) { return dtype::float32; }
+  static void write_to(const wick_test::fields_tests::foreign& f, slot where) {
+    std::memcpy(where.data, &f, sizeof f);
+  }
 };
+
+namespace wick_test::fields_tests {
 
 // The fields of plain structs are counted, C arrays as one, what has no default constructor too.
 static_assert(field_count<f1>() == 1);
@@ -238,3 +246,5 @@ TEST_CASE("samples, tuples, pairs and arrays give their elements, const when the
     CHECK(label == 5);
   });
 }
+
+}  // namespace wick_test::fields_tests

@@ -14,6 +14,8 @@
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::named_fields_tests {
+
 namespace {
 
 using wick::array;
@@ -156,3 +158,5 @@ TEST_CASE("names change nothing of the samples: a state of the one is a state of
   named.load_state(state);
   CHECK(values_of<int>(named.next()->action) == second);
 }
+
+}  // namespace wick_test::named_fields_tests

@@ -24,6 +24,8 @@
 #include <wick/sampling/order.hpp>
 #include <wick/sources/memory.hpp>
 
+namespace wick_test::pack_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::rows_of;
@@ -484,3 +486,5 @@ TEST_CASE("packed rows: what can't be is an error, with the sample's name") {
   }
   CHECK(none.cu_seqlens.as<std::int32_t>()[none.cu_seqlens.extents()[0] - 1] == 8);
 }
+
+}  // namespace wick_test::pack_tests

@@ -22,6 +22,8 @@
 #include <wick/sources/memory.hpp>
 #include <wick/tools/measure_lengths.hpp>
 
+namespace wick_test::pack_orders_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::rows_of;
@@ -328,3 +330,5 @@ TEST_CASE("packed rows of a mix: lengths from .lengths, drop_last, and what make
                  }),
                  "does not say how long its samples are"));
 }
+
+}  // namespace wick_test::pack_orders_tests

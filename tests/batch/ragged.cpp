@@ -18,6 +18,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::ragged_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 
@@ -351,3 +353,5 @@ TEST_CASE("concatenated fields of arrays, beside others, as a struct, and with s
   CHECK(no_sample.offsets.extents() == wick::shape{1});
   CHECK(no_sample.offsets.as<std::int64_t>()[0] == 0);
 }
+
+}  // namespace wick_test::ragged_tests

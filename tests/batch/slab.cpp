@@ -21,6 +21,8 @@
 #include <wick/base/detail/cpus.hpp>
 #include <wick/batch/detail/slab.hpp>
 
+namespace wick_test::slab_tests {
+
 using wick::detail::slab;
 using wick::detail::slab_pool;
 
@@ -447,3 +449,5 @@ TEST_CASE("many threads take and give back, blocks of one thread to another, and
   r.pool.reset();
   CHECK(r.memory->blocks == 0);
 }
+
+}  // namespace wick_test::slab_tests

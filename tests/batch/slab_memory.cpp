@@ -11,6 +11,8 @@
 #include <wick/core.hpp>
 #include <wick/ext/slab_memory.hpp>
 
+namespace wick_test::slab_memory_tests {
+
 namespace {
 
 /// Memory of a user's, which counts its blocks and fills them with 0xEE.
@@ -55,3 +57,5 @@ TEST_CASE(
   kept.reset();
   CHECK(memory->blocks.load() == 0);
 }
+
+}  // namespace wick_test::slab_memory_tests

@@ -19,6 +19,8 @@
 #include <wick/sampling/order.hpp>
 #include <wick/sources/memory.hpp>
 
+namespace wick_test::with_index_tests {
+
 namespace {
 
 using wick::array;
@@ -205,3 +207,5 @@ TEST_CASE("any stage may ask for the key; one of batches gets the batch's") {
         std::set<std::string>{"number 0", "number 1", "number 2", "number 3", "number 4", "number 5"});
   CHECK(batches == std::set<std::string>{"batch 0", "batch 1"});
 }
+
+}  // namespace wick_test::with_index_tests

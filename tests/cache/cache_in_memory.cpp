@@ -18,7 +18,7 @@
 #include <wick/base/detail/cpus.hpp>
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::cache_in_memory_tests {
 
 TEST_CASE("what stands before it runs once a sample, and what comes after it in every epoch") {
   const counted before, behind;
@@ -329,3 +329,5 @@ TEST_CASE("all caches of a machine that have no bound of their own share a quart
   CHECK(next.reserve(large));
   ::unsetenv("LOCAL_WORLD_SIZE");
 }
+
+}  // namespace wick_test::cache_in_memory_tests

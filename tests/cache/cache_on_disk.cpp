@@ -24,7 +24,8 @@
 #include "support/message_of.hpp"
 #include "support/tar_writer.hpp"
 
-using namespace wick_test;
+namespace wick_test::cache_on_disk_tests {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -687,3 +688,5 @@ TEST_CASE("a folder that can't be used is an error that says so") {
                  }),
                  "cache_on_disk", "/file", "can't be made", "give cache_on_disk() a folder"));
 }
+
+}  // namespace wick_test::cache_on_disk_tests

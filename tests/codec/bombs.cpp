@@ -19,7 +19,8 @@
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
 
-using namespace wick_test;
+namespace wick_test::bombs_tests {
+
 using wick::image;
 
 namespace {
@@ -359,3 +360,5 @@ TEST_CASE("the scans of every kind of progressive JPEG are within the limit") {
 }
 
 #endif
+
+}  // namespace wick_test::bombs_tests

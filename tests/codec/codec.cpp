@@ -6,7 +6,7 @@
 #include <wick/codec/detail/stb.hpp>
 #include <wick/ext/codec.hpp>
 
-using namespace wick_test;
+namespace wick_test::codec_tests {
 
 namespace {
 
@@ -77,3 +77,5 @@ TEST_CASE("a header may not claim more pixels than the limit, whatever the numbe
   CHECK_FALSE(claim(4294967295, 4294967295, INT64_MAX).empty());
   CHECK_FALSE(claim(4294967295, 1, INT64_MAX).empty());
 }
+
+}  // namespace wick_test::codec_tests

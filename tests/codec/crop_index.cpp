@@ -18,9 +18,10 @@
 #include <wick/codec/detail/crop_index.hpp>
 #include <wick/codec/detail/jpeg.hpp>
 
+namespace wick_test::crop_index_tests {
+
 #ifdef WICK_TEST_LIBJPEG_TURBO
 
-using namespace wick_test;
 using wick::image;
 using wick::detail::crop_index, wick::detail::jpeg_place, wick::rect;
 
@@ -381,3 +382,5 @@ TEST_CASE("threads share an index") {
 }
 
 #endif
+
+}  // namespace wick_test::crop_index_tests

@@ -15,7 +15,8 @@
 #include <wick/image/decode.hpp>
 #include <wick/pipeline/random.hpp>
 
-using namespace wick_test;
+namespace wick_test::gif_kinds_tests {
+
 using wick::color;
 using wick::image;
 
@@ -256,3 +257,5 @@ TEST_CASE(
   file[file.find(',') + 8] = 0;
   CHECK(contains(message_of([&] { return decoded(file, color::rgb); }), "more pixels", "40 x 40"));
 }
+
+}  // namespace wick_test::gif_kinds_tests

@@ -20,7 +20,8 @@
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/ext/codec.hpp>
 
-using namespace wick_test;
+namespace wick_test::jpeg_tests {
+
 using wick::image;
 using wick::detail::jpeg_kernels, wick::rect;
 
@@ -301,3 +302,5 @@ TEST_CASE("a JPEG that ends without a marker ends at the same byte for both deco
 }
 
 #endif
+
+}  // namespace wick_test::jpeg_tests

@@ -15,9 +15,10 @@
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
 
+namespace wick_test::jpeg_kinds_tests {
+
 #ifdef WICK_TEST_LIBJPEG_TURBO
 
-using namespace wick_test;
 using wick::image;
 using wick::interpolation;
 using wick::lazy_image;
@@ -494,3 +495,5 @@ TEST_CASE("a color profile is not applied") {
 }
 
 #endif
+
+}  // namespace wick_test::jpeg_kinds_tests

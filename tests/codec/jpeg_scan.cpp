@@ -10,6 +10,8 @@
 #include "../support/doctest.hpp"
 #include <wick/codec/detail/jpeg_scan.hpp>
 
+namespace wick_test::jpeg_scan_tests {
+
 using wick::detail::jpeg_huffman, wick::detail::jpeg_scan;
 
 namespace {
@@ -359,3 +361,5 @@ TEST_CASE("what is no Huffman table is refused, and a table that was built is re
     CHECK(got.blocks[0] == b);
   }
 }
+
+}  // namespace wick_test::jpeg_scan_tests

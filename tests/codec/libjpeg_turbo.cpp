@@ -17,9 +17,10 @@
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
 
+namespace wick_test::libjpeg_turbo_tests {
+
 #ifdef WICK_TEST_LIBJPEG_TURBO
 
-using namespace wick_test;
 using wick::image;
 
 // What each kind of JPEG looks like is tests/codec/jpeg_kinds.cpp's.
@@ -157,3 +158,5 @@ TEST_CASE("a lossless JPEG, and one wider than libjpeg takes, are known by their
 }
 
 #endif
+
+}  // namespace wick_test::libjpeg_turbo_tests

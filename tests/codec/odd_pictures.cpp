@@ -11,7 +11,8 @@
 #include <wick/codec/detail/libjpeg_turbo.hpp>
 #include <wick/image/decode.hpp>
 
-using namespace wick_test;
+namespace wick_test::odd_pictures_tests {
+
 using wick::color;
 using wick::image;
 using wick::lazy_image;
@@ -94,3 +95,5 @@ TEST_CASE("what is no picture, or none of any size, is an error that says so") {
   CHECK(contains(message_of([] { return decoded(make_png({.width = 4, .height = 4})).pixels(); }), "damaged",
                  "PNG"));
 }
+
+}  // namespace wick_test::odd_pictures_tests

@@ -20,7 +20,8 @@
 #include <wick/transforms/flip.hpp>
 #include <wick/transforms/resize.hpp>
 
-using namespace wick_test;
+namespace wick_test::png_kinds_tests {
+
 using wick::color;
 using wick::dtype;
 using wick::image;
@@ -481,3 +482,5 @@ TEST_CASE("float32 is normalized at 16 bits as at 8, and 8 bits as numbers are l
   const auto levels = numbers<std::int32_t>(decoded(encode_png(from), {.type = dtype::int32}));
   CHECK(std::equal(levels.begin(), levels.end(), from.pixels().begin(), from.pixels().end()));
 }
+
+}  // namespace wick_test::png_kinds_tests

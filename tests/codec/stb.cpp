@@ -13,7 +13,8 @@
 #include "../support/pillow.hpp"
 #include <wick/codec/detail/stb.hpp>
 
-using namespace wick_test;
+namespace wick_test::stb_tests {
+
 using wick::image;
 
 namespace {
@@ -519,3 +520,5 @@ TEST_CASE("random damage gives pixels or an error, never anything else") {
   CHECK(pixels > 100);
   CHECK(errors > 100);
 }
+
+}  // namespace wick_test::stb_tests

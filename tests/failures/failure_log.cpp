@@ -4,6 +4,8 @@
 #include "support/doctest.hpp"
 #include <wick/failures/failure_log.hpp>
 
+namespace wick_test::failure_log_tests {
+
 TEST_CASE("the failure log keeps failures in the order they are written down") {
   wick::failure_log l;
   CHECK(l.total() == 0);
@@ -59,3 +61,5 @@ TEST_CASE("actions and kinds have names") {
   CHECK(to_string(wick::error_kind::data) == "data");
   CHECK(to_string(wick::error_kind::quarantined) == "quarantined");
 }
+
+}  // namespace wick_test::failure_log_tests

@@ -22,6 +22,8 @@
 #include <wick/base/detail/json_string.hpp>
 #include <wick/failures/detail/failure_log_file.hpp>
 
+namespace wick_test::failure_log_file_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::read_file;
@@ -313,3 +315,5 @@ TEST_CASE("a FIFO without a reader and a folder are no failure log files, and ar
                  "fifo: failure_log_file: can't be opened: it is a FIFO (named pipe)"));
   CHECK(contains(refused(folder.path()), "failure_log_file: can't be opened: it is a folder"));
 }
+
+}  // namespace wick_test::failure_log_file_tests

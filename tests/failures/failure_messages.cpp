@@ -12,7 +12,8 @@
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::failure_messages_tests {
+
 using wick::on_error;
 
 namespace {
@@ -105,7 +106,8 @@ TEST_CASE("an error of an unnamed callable says where it was written") {
 #else  // doesn't say on which line a lambda's type was written
   CHECK(contains(first_error(source() | throws), "sample 0: map (lambda ", "): no"));
 #endif
-  CHECK(first_error(source() | named_callable{}) == "sample 0: map (named_callable): no");
+  CHECK(first_error(source() | named_callable{}) ==
+        "sample 0: map (wick_test::failure_messages_tests::named_callable): no");
   CHECK(contains(first_error(source() | app::tokenizer{}), "sample 0: map (", "app::tokenizer): no"));
   CHECK(first_error(source() | breaks) == "sample 0: map: std::out_of_range: far out");
 }
@@ -174,3 +176,5 @@ TEST_CASE("a cache names the stage before it that draws random numbers") {
   CHECK(contains(error(wick::map("jitter", draws)), "cache_in_memory: jitter, the 3rd stage, draws random"));
   CHECK(contains(error(wick::map(draws)), "map at " + here(__LINE__) + ", the 3rd stage, draws random"));
 }
+
+}  // namespace wick_test::failure_messages_tests

@@ -19,7 +19,8 @@
 #include <wick/core.hpp>
 #include <wick/failures/detail/failure_log_file.hpp>
 
-using namespace wick_test;
+namespace wick_test::limits_tests {
+
 using wick::error_action;
 using wick::on_error;
 
@@ -371,3 +372,5 @@ TEST_CASE("what makes no sense is refused with what to do") {
                  "no stage of samples is called shuffle"));
   CHECK(loader(straight(10, 2), on_error(on_error::skip).at("batch", on_error::replace)).empty());
 }
+
+}  // namespace wick_test::limits_tests

@@ -18,7 +18,8 @@
 #include <wick/core.hpp>
 #include <wick/failures/detail/failure_log_file.hpp>
 
-using namespace wick_test;
+namespace wick_test::on_error_tests {
+
 using wick::error_action;
 using wick::on_error;
 
@@ -390,3 +391,5 @@ TEST_CASE("policies say of each stage what is done, and rules combine") {
             .rule_for("read")
             .action == error_action::replace);
 }
+
+}  // namespace wick_test::on_error_tests

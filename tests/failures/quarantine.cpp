@@ -18,6 +18,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/weights.hpp>
 
+namespace wick_test::quarantine_tests {
+
 using wick::detail::quarantine;
 using wick_test::cell;
 using wick_test::contains;
@@ -282,3 +284,5 @@ TEST_CASE("a quarantine list that is missing, no such list, of another data set 
                  }),
                  ": quarantine: can't be created"));
 }
+
+}  // namespace wick_test::quarantine_tests

@@ -15,7 +15,8 @@
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::retry_tests {
+
 using wick::on_error;
 
 TEST_CASE("a retry waits for its backoff, each further one for twice as long") {
@@ -134,3 +135,5 @@ TEST_CASE("substitutes are bounded: when all that may be drawn fail the batch fa
                    {.workers = 1, .on_error = on_error(on_error::replace)});
   CHECK(contains(message_of([&] { return one.next(); }), "number 0: bad: std::runtime_error: bad; all 16"));
 }
+
+}  // namespace wick_test::retry_tests

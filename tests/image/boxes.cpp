@@ -22,7 +22,8 @@
 #include <wick/transforms/pad.hpp>
 #include <wick/transforms/resize.hpp>
 
-using namespace wick_test;
+namespace wick_test::boxes_tests {
+
 using wick::boxes;
 using wick::detail::geometry_step;
 using rows = std::vector<std::array<float, 4>>;
@@ -169,3 +170,5 @@ TEST_CASE("boxes are batched with padding, as fields of a struct of the user's")
     }
   }
 }
+
+}  // namespace wick_test::boxes_tests

@@ -21,9 +21,10 @@
 #include <wick/loader/loader.hpp>
 #include <wick/transforms/crop.hpp>
 
+namespace wick_test::crop_index_file_tests {
+
 #ifdef WICK_TEST_LIBJPEG_TURBO
 
-using namespace wick_test;
 using wick::detail::crop_index, wick::detail::jpeg_place;
 
 namespace {
@@ -213,3 +214,5 @@ TEST_CASE("a file that can't be read or written is no error") {
 }
 
 #endif
+
+}  // namespace wick_test::crop_index_file_tests

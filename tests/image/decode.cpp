@@ -24,9 +24,10 @@
 #include <wick/transforms/pad.hpp>
 #include <wick/transforms/resize.hpp>
 
+namespace wick_test::decode_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::stage_kind::sample_or_data>);
 
-using namespace wick_test;
 using wick::color;
 using wick::image;
 
@@ -341,3 +342,5 @@ TEST_CASE("a JPEG that claims 16 bits is an error, whatever numbers are asked fo
     CHECK_FALSE(contains(text, ".type"));
   }
 }
+
+}  // namespace wick_test::decode_tests

@@ -13,7 +13,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::depth_tests {
+
 using wick::boxes;
 using wick::depth;
 using wick::image;
@@ -311,3 +312,5 @@ TEST_CASE("anything but a gray PNG of 16 bits is an error with its key and a rem
                  }),
                  "wick::decode_depth() for distances"));
 }
+
+}  // namespace wick_test::depth_tests

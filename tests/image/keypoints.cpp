@@ -9,7 +9,8 @@
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/keypoints.hpp>
 
-using namespace wick_test;
+namespace wick_test::keypoints_tests {
+
 using wick::keypoints;
 using wick::detail::geometry_step;
 using points = std::vector<std::array<float, 2>>;
@@ -70,3 +71,5 @@ TEST_CASE("other numbers of marks than of points, and borders that repeat the pi
                  }),
                  "keypoints", "padding_mode::constant"));
 }
+
+}  // namespace wick_test::keypoints_tests

@@ -14,7 +14,8 @@
 #include <wick/codec/detail/stb.hpp>
 #include <wick/image/lazy_image.hpp>
 
-using namespace wick_test;
+namespace wick_test::lazy_image_tests {
+
 using wick::image;
 using wick::interpolation;
 using wick::lazy_image;
@@ -302,3 +303,5 @@ TEST_CASE("where the crop index is wrong, the picture is decoded again from the 
 }
 
 #endif
+
+}  // namespace wick_test::lazy_image_tests

@@ -15,7 +15,8 @@
 #include <wick/transforms/pad.hpp>
 #include <wick/transforms/resize.hpp>
 
-using namespace wick_test;
+namespace wick_test::mask_tests {
+
 using wick::image;
 using wick::mask;
 
@@ -190,3 +191,5 @@ TEST_CASE("numbers that are there are decoded no more") {
   CHECK(numbers(made.pixels()) == std::vector<int>{0, 7, 2, 2, 1, 0});
   CHECK(written<std::uint8_t>(made) == std::vector<int>{0, 7, 2, 2, 1, 0});
 }
+
+}  // namespace wick_test::mask_tests

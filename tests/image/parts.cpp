@@ -15,7 +15,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::parts_tests {
+
 using wick::boxes;
 using wick::image;
 using wick::keypoints;
@@ -260,8 +261,12 @@ struct of_nine {
 
 }  // namespace
 
+}  // namespace wick_test::parts_tests
+
 template <>
-inline constexpr bool wick::has_no_parts<of_nine> = true;
+inline constexpr bool wick::has_no_parts<wick_test::parts_tests::of_nine> = true;
+
+namespace wick_test::parts_tests {
 
 TEST_CASE("parts in vectors, arrays and optionals follow the picture") {
   const image picture = photo(20, 10);
@@ -466,3 +471,5 @@ TEST_CASE("a struct of parts goes through group() decoded, and without boxes thr
     CHECK(classes.extents() == wick::shape{4, 8, 8});
   }
 }
+
+}  // namespace wick_test::parts_tests

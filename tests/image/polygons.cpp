@@ -14,7 +14,8 @@
 #include <wick/transforms/affine.hpp>
 #include <wick/transforms/crop.hpp>
 
-using namespace wick_test;
+namespace wick_test::polygons_tests {
+
 using wick::polygons;
 using wick::detail::geometry_step;
 using outline = std::vector<std::array<float, 2>>;
@@ -101,3 +102,5 @@ TEST_CASE("other numbers of labels, corners that are none and borders that repea
                  }),
                  "polygons", "padding_mode::constant"));
 }
+
+}  // namespace wick_test::polygons_tests

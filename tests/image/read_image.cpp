@@ -8,7 +8,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/image/read_image.hpp>
 
-using namespace wick_test;
+namespace wick_test::read_image_tests {
+
 using wick::image;
 
 TEST_CASE("a picture is decoded outside of a pipeline, from memory and from a file") {
@@ -43,3 +44,5 @@ TEST_CASE("a picture that can't be read is an error that names the file and what
   CHECK_FALSE(contains(refusal("half.jpg"), "on_error"));
   CHECK(contains(message_of([] { return wick::decode_image({}); }), "0 bytes"));
 }
+
+}  // namespace wick_test::read_image_tests

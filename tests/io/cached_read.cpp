@@ -36,6 +36,8 @@
 #include <wick/sources/files.hpp>
 #include <wick/sources/tar.hpp>
 
+namespace wick_test::cached_read_tests {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -300,3 +302,5 @@ TEST_CASE("which file systems are local is a list; all others, unknown ones too,
     CHECK(!is_local_type(type));
   }
 }
+
+}  // namespace wick_test::cached_read_tests

@@ -15,8 +15,9 @@
 #include "../support/temp_dir.hpp"
 #include <wick/io/detail/file_kind.hpp>
 
+namespace wick_test::file_kind_tests {
+
 using namespace std::string_literals;
-using namespace wick_test;
 using wick::detail::certainty;
 using wick::detail::file_kind;
 using wick::detail::kind_of_file;
@@ -143,3 +144,5 @@ TEST_CASE("plain numbers and text are no other format, even when they begin with
     CHECK(sure(text) == "");
   CHECK(sure(std::string(600, '\0')) == "");
 }
+
+}  // namespace wick_test::file_kind_tests

@@ -9,6 +9,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::file_range_tests {
+
 namespace {
 
 /// What read() gives for these, one after another.
@@ -65,3 +67,5 @@ TEST_CASE("a file range with an open file is read there, whatever its path names
         std::vector<std::string>{"bcd", "abcdef"});
   CHECK(::close(file) == 0);
 }
+
+}  // namespace wick_test::file_range_tests

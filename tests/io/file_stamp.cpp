@@ -22,6 +22,8 @@
 #include <wick/sources/files.hpp>
 #include <wick/sources/tar.hpp>
 
+namespace wick_test::file_stamp_tests {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -308,3 +310,5 @@ TEST_CASE("a file that was changed a moment ago is not settled") {
   CHECK_FALSE(file_stamp{.seconds = ::time(nullptr)}.settled());
   CHECK_FALSE(file_stamp{.seconds = ::time(nullptr) + 1000}.settled());
 }
+
+}  // namespace wick_test::file_stamp_tests

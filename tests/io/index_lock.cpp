@@ -19,6 +19,8 @@
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/io/detail/user_cache.hpp>
 
+namespace wick_test::index_lock_tests {
+
 namespace {
 
 using wick::detail::index_lock;
@@ -154,3 +156,5 @@ TEST_CASE("without a home, files are kept in a folder of this user's alone, or n
   ::unsetenv("TMPDIR");
   if (home != nullptr) ::setenv("HOME", had.c_str(), 1);
 }
+
+}  // namespace wick_test::index_lock_tests

@@ -8,6 +8,8 @@
 #include "support/message_of.hpp"
 #include <wick/io/detail/json_reader.hpp>
 
+namespace wick_test::json_reader_tests {
+
 using wick::detail::json_reader;
 using wick_test::contains;
 using wick_test::message_of;
@@ -66,3 +68,5 @@ TEST_CASE("what is no JSON is an error, wherever it ends") {
   CHECK(contains(message_of([] { json_reader("18446744073709551616").number(); }), "whole number"));
   CHECK(contains(message_of([] { json_reader(std::string(100'000, '[')).skip(); }), "more than 64 deep"));
 }
+
+}  // namespace wick_test::json_reader_tests

@@ -15,6 +15,8 @@
 #include <wick/io/detail/kept_index.hpp>
 #include <wick/pipeline/error.hpp>
 
+namespace wick_test::kept_index_tests {
+
 namespace {
 
 using wick::file_stamp;
@@ -94,3 +96,5 @@ TEST_CASE("whatever is written into an index, what it says lies within the file"
   }
   CHECK(taken > 1000);
 }
+
+}  // namespace wick_test::kept_index_tests

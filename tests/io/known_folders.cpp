@@ -6,6 +6,8 @@
 #include "support/doctest.hpp"
 #include <wick/io/detail/known_folders.hpp>
 
+namespace wick_test::known_folders_tests {
+
 using wick::detail::growing_map;
 using wick::detail::known_folders;
 
@@ -70,3 +72,5 @@ TEST_CASE("a place is local, remote or unknown, and a folder is the part before 
   CHECK(!places.tells_what_is_cached(5));
   CHECK(places.tells_what_is_cached(6));
 }
+
+}  // namespace wick_test::known_folders_tests

@@ -5,6 +5,8 @@
 #include "support/doctest.hpp"
 #include <wick/io/detail/percent_encoding.hpp>
 
+namespace wick_test::percent_encoding_tests {
+
 using wick::detail::encoded_query;
 using wick::detail::percent_decoded;
 using wick::detail::percent_encoded;
@@ -45,3 +47,5 @@ TEST_CASE("a query is sorted by its encoded names, then values") {
   CHECK(encoded_query({{"b", ""}, {"a", "2"}, {"a", "1"}, {"A", "3"}, {"\xC3\xA4", "x"}}) ==
         "%C3%A4=x&A=3&a=1&a=2&b=");
 }
+
+}  // namespace wick_test::percent_encoding_tests

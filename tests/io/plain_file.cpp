@@ -11,6 +11,8 @@
 #include "support/temp_dir.hpp"
 #include <wick/io/detail/plain_file.hpp>
 
+namespace wick_test::plain_file_tests {
+
 using wick::detail::open_plain;
 using wick::detail::plain_file;
 using wick_test::contains;
@@ -63,3 +65,5 @@ TEST_CASE("a file that a server holds a lease on is waited for, not refused") {
   ::close(leased);
   REQUIRE(::sigaction(SIGIO, &old, nullptr) == 0);
 }
+
+}  // namespace wick_test::plain_file_tests

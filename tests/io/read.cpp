@@ -26,6 +26,8 @@
 #include <wick/sources/memory.hpp>
 #include <wick/sources/tar.hpp>
 
+namespace wick_test::read_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::stage_kind::sample_or_data>);
 
 using wick_test::contains;
@@ -431,3 +433,5 @@ TEST_CASE("an item that reads itself fails with its key and the stage, and knows
   CHECK(contains(wick_test::message_of([&] { return l.next(); }),
                  "text 2: read: has 8 bytes, more than the 5"));
 }
+
+}  // namespace wick_test::read_tests

@@ -3,6 +3,8 @@
 #include "../support/doctest.hpp"
 #include <wick/io/record.hpp>
 
+namespace wick_test::record_tests {
+
 using wick::record;
 using wick::detail::record_fields;
 
@@ -64,3 +66,5 @@ TEST_CASE("lists of members that make no sense are refused") {
   CHECK_THROWS_WITH_AS(record_fields({"jpg;png", "png"}), "wick: the member \"png\" is asked for twice",
                        wick::error);
 }
+
+}  // namespace wick_test::record_tests

@@ -8,6 +8,8 @@
 #include <wick/core.hpp>
 #include <wick/io/remote_list.hpp>
 
+namespace wick_test::remote_list_tests {
+
 namespace {
 
 /// Objects in memory: "mem://0" is the first text.
@@ -48,3 +50,5 @@ TEST_CASE("a list of objects is taken by files() in the place of paths") {
       {.workers = 1});
   CHECK(l.next().value() == std::vector<std::string>{"one", "", "three"});
 }
+
+}  // namespace wick_test::remote_list_tests

@@ -15,6 +15,8 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::changed_source_tests {
+
 using wick_test::cell;
 using wick_test::contains;
 using wick_test::message_of;
@@ -353,3 +355,5 @@ TEST_CASE(
   source.answer({100});
   CHECK(targets_of(l, 0).size() == 10);
 }
+
+}  // namespace wick_test::changed_source_tests

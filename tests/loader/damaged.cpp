@@ -12,7 +12,8 @@
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::damaged_tests {
+
 using wick::error_action;
 using wick::on_error;
 
@@ -149,3 +150,5 @@ TEST_CASE(
   CHECK(ranks.keys == data.damaged);
   CHECK(ranks.print == replacing.print);
 }
+
+}  // namespace wick_test::damaged_tests

@@ -18,7 +18,7 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
 
-using namespace wick_test;
+namespace wick_test::epoch_orders_tests {
 
 namespace {
 
@@ -115,3 +115,5 @@ TEST_CASE("a loader is left, refreshed and planned again while a worker prepares
     }
   }
 }
+
+}  // namespace wick_test::epoch_orders_tests

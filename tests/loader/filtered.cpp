@@ -15,7 +15,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::filtered_tests {
 
 namespace {
 
@@ -332,3 +332,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace wick_test::filtered_tests

@@ -40,6 +40,8 @@
 #include <wick/profile/detail/hang_scene.hpp>
 #include <wick/profile/detail/hang_watch.hpp>
 
+namespace wick_test::hang_watch_tests {
+
 using namespace std::chrono_literals;
 using wick_test::cell;
 using wick_test::contains;
@@ -843,3 +845,5 @@ TEST_CASE("a wait that is interrupted by samples of the waiting thread's own has
     REQUIRE(messages == wait);
   }
 }
+
+}  // namespace wick_test::hang_watch_tests

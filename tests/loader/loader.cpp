@@ -20,7 +20,7 @@
 #include <wick/core.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 
-using namespace wick_test;
+namespace wick_test::loader_tests {
 
 TEST_CASE("an epoch delivers every sample once at any worker count") {
   for (const std::size_t workers : {1, 2, 4, 16}) {
@@ -277,3 +277,5 @@ TEST_CASE("the report counts what ran, and starts again after each") {
   CHECK(work->busy > 0);
   CHECK(l.report().samples == 0);
 }
+
+}  // namespace wick_test::loader_tests

@@ -7,6 +7,8 @@
 #include "../support/doctest.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::loader_base_tests {
+
 namespace {
 
 struct checkpoint {
@@ -55,3 +57,5 @@ TEST_CASE("only a loader has a base: it is neither made nor destroyed by itself"
   CHECK_FALSE(std::is_default_constructible_v<wick::loader_base>);
   CHECK_FALSE(std::is_destructible_v<wick::loader_base>);
 }
+
+}  // namespace wick_test::loader_base_tests

@@ -13,7 +13,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::loader_consumers_tests {
 
 TEST_CASE(
     "threads that take from one loader at the same time get each batch once, or an error that they are two") {
@@ -232,3 +232,5 @@ TEST_CASE("a wait that its check ends takes nothing, and the next call gets the 
     CHECK(l.report().batches == 4);
   }
 }
+
+}  // namespace wick_test::loader_consumers_tests

@@ -22,10 +22,11 @@
 #include <wick/core.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 
-using namespace wick_test;
+namespace wick_test::loader_engine_tests {
 
 TEST_CASE("who comes for a batch whose place in the ring another has got finds nothing to claim") {
-  wick::detail::typed_batch<wick::detail::single_column<int>, std::vector<std::optional<int>>, int, false> job;
+  wick::detail::typed_batch<wick::detail::single_column<int>, std::vector<std::optional<int>>, int, false>
+      job;
   CHECK(job.claim(0, 8).count == 0);
   job.sequence = 3;
   job.count = 10;
@@ -572,3 +573,5 @@ TEST_CASE("Ctrl-C in the middle of an epoch ends a program at once, and one that
     ::close(pipe_ends[1]);
   }
 }
+
+}  // namespace wick_test::loader_engine_tests

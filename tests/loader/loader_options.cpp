@@ -13,6 +13,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::loader_options_tests {
+
 using wick_test::bytes_of;
 using wick_test::cell;
 using wick_test::contains;
@@ -164,3 +166,5 @@ TEST_CASE("workers of a loader's own beside an executor that is shared are refus
   CHECK(refusal({.io_threads = 2, .executor = &ex}).find(".io_threads is given beside .executor") !=
         std::string::npos);
 }
+
+}  // namespace wick_test::loader_options_tests

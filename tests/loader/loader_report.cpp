@@ -22,6 +22,8 @@
 #include <wick/base/detail/processor_time.hpp>
 #include <wick/core.hpp>
 
+namespace wick_test::loader_report_tests {
+
 using wick_test::cell;
 using wick_test::contains;
 using wick_test::numbers;
@@ -703,3 +705,5 @@ TEST_CASE("stages of one name have rows of their own, and failures are counted o
   CHECK(failed == 10);
   CHECK(r.predict({.stage = "map 2", .times_faster = 2}).gain < 1.5);
 }
+
+}  // namespace wick_test::loader_report_tests

@@ -14,7 +14,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::loader_threads_tests {
 
 TEST_CASE(
     "next() of a loader in a stage of another one on the same executor is an error of the sample, each "
@@ -184,3 +184,5 @@ TEST_CASE(
   CHECK(l.next());
   CHECK(!l.next());
 }
+
+}  // namespace wick_test::loader_threads_tests

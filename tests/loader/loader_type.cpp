@@ -14,7 +14,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::loader_type_tests {
 
 namespace {
 
@@ -201,3 +201,5 @@ TEST_CASE("an epoch's number that wrapped around is refused") {
                  "counted from 0"));
   CHECK(first_values(train, 0).size() == 10);
 }
+
+}  // namespace wick_test::loader_type_tests

@@ -16,11 +16,12 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::mix_weights_tests {
+
 using wick::mix_until;
 using wick::source_weight;
 using wick::weighted_source;
 using wick::detail::loader_state;
-using namespace wick_test;
 
 namespace {
 
@@ -360,3 +361,5 @@ TEST_CASE("what is reported of an epoch is the same whether a change dropped pre
   };
   CHECK(print(false) == print(true));
 }
+
+}  // namespace wick_test::mix_weights_tests

@@ -5,6 +5,8 @@
 #include "../support/doctest.hpp"
 #include <wick/loader/detail/prefetch_choice.hpp>
 
+namespace wick_test::prefetch_choice_tests {
+
 using wick::detail::prefetch_choice;
 
 namespace {
@@ -56,3 +58,5 @@ TEST_CASE("short runs teach nothing") {
 TEST_CASE("no depth looks further ahead than the loader can") {
   for (const auto& d : prefetch_choice::all) CHECK(d.samples <= prefetch_choice::most_samples);
 }
+
+}  // namespace wick_test::prefetch_choice_tests

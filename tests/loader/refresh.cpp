@@ -12,7 +12,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::refresh_tests {
 
 TEST_CASE("after refresh() an epoch is that of a new loader, at any worker and rank count") {
   for (const std::size_t workers : {1, 4}) {
@@ -165,3 +165,5 @@ TEST_CASE("from the first refresh() on no thread looks at the source beyond the 
     CHECK(source.asked->load() == 40 * (epoch + 1));
   }
 }
+
+}  // namespace wick_test::refresh_tests

@@ -13,7 +13,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::refresh_state_tests {
 
 namespace {
 
@@ -232,3 +232,5 @@ TEST_CASE("refresh() on a worker: between epochs, not while batches are under wa
   consumer::loader_type l(source | wick::array_batch(10), {.executor = &ex});
   CHECK(wick::sync_wait(consumer::run(&ex, &l, &source)) == 10 + 11 + 12);
 }
+
+}  // namespace wick_test::refresh_state_tests

@@ -10,7 +10,8 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::seek_tests {
+
 using wick::on_error;
 
 namespace {
@@ -196,3 +197,5 @@ TEST_CASE("a coroutine on a worker seeks") {
   wick::sync_wait(take(&ex, &l, &got));
   CHECK(got == batches{expected[9], expected[2], expected[3], expected[12]});
 }
+
+}  // namespace wick_test::seek_tests

@@ -18,6 +18,8 @@
 #include <wick/async/sync_wait.hpp>
 #include <wick/pipeline/detail/budget.hpp>
 
+namespace wick_test::budget_tests {
+
 using wick::executor;
 using wick::task;
 using wick::detail::byte_budget;
@@ -539,3 +541,5 @@ TEST_CASE("a budget may be dropped right after a task had to wait") {
     s.wait();
   }
 }
+
+}  // namespace wick_test::budget_tests

@@ -9,6 +9,8 @@
 #include "support/doctest.hpp"
 #include <wick/ext/cache_bytes.hpp>
 
+namespace wick_test::cache_bytes_tests {
+
 TEST_CASE("a reader gives what a writer wrote, in its order") {
   wick::cache_writer out;
   out.reserve(100);
@@ -60,3 +62,5 @@ TEST_CASE("a reader that fetches continues after its first bytes") {
   for (std::uint32_t i = 0; i < 5; ++i) CHECK(in.number<std::uint32_t>() == i);
   CHECK_THROWS_AS(in.number<std::uint8_t>(), wick::cache_reader::unavailable);
 }
+
+}  // namespace wick_test::cache_bytes_tests

@@ -17,6 +17,8 @@
 #include "support/numbers.hpp"
 #include <wick/pipeline/pipeline.hpp>
 
+namespace wick_test::callables_tests {
+
 using wick_test::doubled;
 using wick_test::numbers;
 using wick_test::plain;
@@ -251,3 +253,5 @@ TEST_CASE("a stage type whose meaning is a free function is called by it") {
             by_free_function{5})[3]
             .data == 8);
 }
+
+}  // namespace wick_test::callables_tests

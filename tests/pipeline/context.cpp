@@ -12,6 +12,8 @@
 #include <wick/pipeline/detail/budget.hpp>
 #include <wick/pipeline/error.hpp>
 
+namespace wick_test::context_tests {
+
 namespace {
 
 std::vector<std::uint32_t> draws(wick::context& c, int n) {
@@ -162,3 +164,5 @@ TEST_CASE("a blocking call runs on an I/O thread, and gives what it returns or t
   wick::sync_wait(nothing(&by_hand, &called));
   CHECK(called == 2);
 }
+
+}  // namespace wick_test::context_tests

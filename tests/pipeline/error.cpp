@@ -5,6 +5,8 @@
 #include "support/doctest.hpp"
 #include <wick/pipeline/error.hpp>
 
+namespace wick_test::error_tests {
+
 TEST_CASE("a sample error says key, stage and reason, and keeps the thrown exception") {
   const auto cause = std::make_exception_ptr(std::out_of_range("past the end"));
   const wick::sample_error e("cat/0012.jpg", "decode", 3, 77, "past the end", cause);
@@ -45,3 +47,5 @@ TEST_CASE("ordinals count from 0 and end as they are read") {
   CHECK(wick::detail::ordinal(20) == "21st");
   CHECK(wick::detail::ordinal(101) == "102nd");
 }
+
+}  // namespace wick_test::error_tests

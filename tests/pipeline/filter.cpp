@@ -10,6 +10,8 @@
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/pipeline/sample.hpp>
 
+namespace wick_test::filter_tests {
+
 using wick::detail::apply;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("a predicate with parameters has their fingerprint") {
   CHECK(wick::filter(above{3}).fingerprint() == 3);
   CHECK(wick::filter([](int) { return true; }).fingerprint() == 0);
 }
+
+}  // namespace wick_test::filter_tests

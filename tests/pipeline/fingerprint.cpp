@@ -7,6 +7,8 @@
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/pipeline.hpp>
 
+namespace wick_test::fingerprint_tests {
+
 using wick::fingerprint_hash;
 
 TEST_CASE("equal additions give equal fingerprints, in every build") {
@@ -74,3 +76,5 @@ TEST_CASE("a callable's own fingerprint is its stage's; a stage of one that has 
   const auto plain = wick::map([](int x) { return x; });
   CHECK(plain.fingerprint() == 0);
 }
+
+}  // namespace wick_test::fingerprint_tests

@@ -17,9 +17,10 @@
 #include <wick/core.hpp>
 #include <wick/failures/detail/failure_log_file.hpp>
 
+namespace wick_test::others_that_fail_tests {
+
 using wick::error_action;
 using wick::on_error;
-using namespace wick_test;
 
 namespace {
 
@@ -235,3 +236,5 @@ TEST_CASE("of others of others the one that is damaged is reported") {
     CHECK(e.into != "number 13");
   }
 }
+
+}  // namespace wick_test::others_that_fail_tests

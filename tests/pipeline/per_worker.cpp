@@ -20,6 +20,8 @@
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::per_worker_tests {
+
 using wick_test::bytes_of;
 using wick_test::cell;
 using wick_test::contains;
@@ -161,3 +163,5 @@ TEST_CASE("a per_worker stage in a named chain stands in several pipelines, each
   CHECK(w.made >= 2);
   CHECK(w.used >= 200);
 }
+
+}  // namespace wick_test::per_worker_tests

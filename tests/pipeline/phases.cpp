@@ -3,6 +3,8 @@
 #include "support/doctest.hpp"
 #include <wick/pipeline/detail/phases.hpp>
 
+namespace wick_test::phases_tests {
+
 using wick::slot_phase;
 using wick::detail::phase_ticks;
 using wick::detail::phase_timer;
@@ -27,3 +29,5 @@ TEST_CASE("each thread has ticks of its own") {
   std::thread([] { phase_ticks::add(slot_phase::resize, 5); }).join();
   CHECK(phase_ticks::take() == phase_ticks::values{});
 }
+
+}  // namespace wick_test::phases_tests

@@ -15,6 +15,8 @@
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::pipeline_tests {
+
 using wick_test::bytes_of;
 using wick_test::cell;
 using wick_test::doubled;
@@ -154,3 +156,5 @@ TEST_CASE("an error names the stage as map() does, and where it was written when
   CHECK(wick_test::contains(text(wick::from(plain{}) | fails), "sample 0: map", ": no"));
   CHECK(text(wick::from(plain{}) | wick::map("tokenize", fails)) == "sample 0: tokenize: no");
 }
+
+}  // namespace wick_test::pipeline_tests

@@ -12,6 +12,8 @@
 #include "support/doctest.hpp"
 #include <wick/pipeline/random.hpp>
 
+namespace wick_test::random_tests {
+
 using wick::random_stream;
 using wick::detail::philox4x32;
 using wick_test::uniform;
@@ -234,3 +236,5 @@ TEST_CASE("a stream draws at compile time what it draws at run time") {
   s.uniform();
   CHECK(s.below(1000) == drawn);
 }
+
+}  // namespace wick_test::random_tests

@@ -12,6 +12,8 @@
 #include <wick/pipeline/ranks.hpp>
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::ranks_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 
@@ -178,3 +180,5 @@ TEST_CASE("variables that contradict each other are an error that shows both") {
   }
   CHECK(message_of([] { return wick::shard(1, 2); }).empty());
 }
+
+}  // namespace wick_test::ranks_tests

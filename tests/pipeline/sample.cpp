@@ -7,6 +7,8 @@
 #include "support/doctest.hpp"
 #include <wick/pipeline/sample.hpp>
 
+namespace wick_test::sample_tests {
+
 using wick::bytes;
 
 static_assert(wick::detail::is_sample<wick::sample<int>>);
@@ -67,3 +69,5 @@ TEST_CASE("bytes that are assigned over are those of the other") {
   CHECK(a.text() == "abc");
   CHECK(b.empty());
 }
+
+}  // namespace wick_test::sample_tests

@@ -6,6 +6,8 @@
 #include "support/message_of.hpp"
 #include <wick/pipeline/shape.hpp>
 
+namespace wick_test::shape_tests {
+
 using wick::dtype;
 using wick::shape;
 using wick::detail::dtype_of;
@@ -68,3 +70,5 @@ TEST_CASE("a shape has room for six dimensions of a sample and the batch's, and 
   CHECK(wick_test::contains(wick_test::message_of([&] { s.push_back(8); }), "at most 6 dimensions"));
   CHECK(s.rank() == 7);
 }
+
+}  // namespace wick_test::shape_tests

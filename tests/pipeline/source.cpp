@@ -4,6 +4,8 @@
 #include "../support/doctest.hpp"
 #include <wick/ext/source.hpp>
 
+namespace wick_test::source_tests {
+
 namespace {
 
 struct counting {
@@ -65,3 +67,5 @@ TEST_CASE("a hint reaches the source that takes it, and no other minds") {
   CHECK(n.last == 5);
   wick::detail::prefetch_sample(counting{10}, 5, 64);
 }
+
+}  // namespace wick_test::source_tests

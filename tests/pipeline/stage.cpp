@@ -14,6 +14,8 @@
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/subset.hpp>
 
+namespace wick_test::stage_tests {
+
 namespace {
 
 struct own {
@@ -178,3 +180,5 @@ TEST_CASE("a state ignores members of callables that no traits announce, and com
   REQUIRE(named.next());
   CHECK_THROWS_AS(another.load_state(named.state()), wick::error);
 }
+
+}  // namespace wick_test::stage_tests

@@ -17,7 +17,7 @@
 #include <wick/core.hpp>
 #include <wick/pipeline/with_others.hpp>
 
-using namespace wick_test;
+namespace wick_test::with_others_tests {
 
 namespace {
 
@@ -209,3 +209,5 @@ TEST_CASE("numbers that make no sense are refused, and a change is no resume") {
   CHECK(wick::with_others(1).fingerprint() != wick::with_others(2).fingerprint());
   CHECK(wick::with_others(1).fingerprint() != wick::with_others(1, {.p = 0.5}).fingerprint());
 }
+
+}  // namespace wick_test::with_others_tests

@@ -2,7 +2,8 @@
 #include "../support/message_of.hpp"
 #include <wick/pixels/geometry.hpp>
 
-using namespace wick_test;
+namespace wick_test::geometry_tests {
+
 using wick::rect;
 using wick::detail::plan;
 
@@ -65,3 +66,5 @@ TEST_CASE("a crop that does not fit says both sizes and what to do") {
                  "0 x 20"));
   CHECK(p == plan::whole(100, 80));
 }
+
+}  // namespace wick_test::geometry_tests

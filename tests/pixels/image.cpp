@@ -7,7 +7,7 @@
 #include "../support/picture.hpp"
 #include <wick/pixels/image.hpp>
 
-using namespace wick_test;
+namespace wick_test::image_tests {
 
 TEST_CASE("a picture writes itself interleaved or planar") {
   const wick::image p = photo(5, 4);
@@ -67,3 +67,5 @@ TEST_CASE("blocks that a thread drops serve its next pictures, and never two at 
     CHECK(wick::detail::block_size(size) == size);
   }
 }
+
+}  // namespace wick_test::image_tests

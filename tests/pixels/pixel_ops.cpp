@@ -9,7 +9,8 @@
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pixels/detail/pixel_ops.hpp>
 
-using namespace wick_test;
+namespace wick_test::pixel_ops_tests {
+
 using wick::image;
 using kind = wick::detail::pixel_op::kind;
 
@@ -174,3 +175,5 @@ TEST_CASE("normalization is float arithmetic, per channel, in either layout") {
   });
   CHECK(contains(text, "3 means", "1 channels"));
 }
+
+}  // namespace wick_test::pixel_ops_tests

@@ -9,7 +9,8 @@
 #include "../support/pillow.hpp"
 #include <wick/pixels/detail/resample.hpp>
 
-using namespace wick_test;
+namespace wick_test::resample_tests {
+
 using wick::image;
 using wick::interpolation;
 using wick::detail::plan;
@@ -258,3 +259,5 @@ TEST_CASE("a resized crop is Pillow's, within two levels") {
     }
   }
 }
+
+}  // namespace wick_test::resample_tests

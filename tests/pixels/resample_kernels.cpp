@@ -8,7 +8,8 @@
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/detail/row_resampler.hpp>
 
-using namespace wick_test;
+namespace wick_test::resample_kernels_tests {
+
 using wick::image;
 using wick::interpolation;
 using wick::detail::plan;
@@ -93,3 +94,5 @@ TEST_CASE("no set of kernels writes beside its row, at any length") {
     }
   }
 }
+
+}  // namespace wick_test::resample_kernels_tests

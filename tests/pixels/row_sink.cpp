@@ -11,7 +11,8 @@
 #include <wick/pipeline/random.hpp>
 #include <wick/pixels/detail/resample.hpp>
 
-using namespace wick_test;
+namespace wick_test::row_sink_tests {
+
 using wick::image;
 using wick::interpolation;
 using wick::detail::plan;
@@ -163,3 +164,5 @@ TEST_CASE("a decoder that gives less than it was asked for is found out") {
   CHECK(contains(message_of([&] { return sink.begin({40, 30, 3, 0, 1, 1.0}), 0; }), "less"));
   CHECK(contains(message_of([&] { return sink.begin({40, 30, 4, 0, 0, 1.0}), 0; }), "less"));
 }
+
+}  // namespace wick_test::row_sink_tests

@@ -5,7 +5,8 @@
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pixels/detail/warp.hpp>
 
-using namespace wick_test;
+namespace wick_test::warp_tests {
+
 using namespace wick::detail;
 
 namespace {
@@ -86,3 +87,5 @@ TEST_CASE("what lies infinitely far away, or nowhere, is filled") {
     CHECK(warped(p.view(), away) == flat(70, 8, 3, 7));
   }
 }
+
+}  // namespace wick_test::warp_tests

@@ -1,6 +1,8 @@
 #include "support/doctest.hpp"
 #include <wick/pixels/wide_rows.hpp>
 
+namespace wick_test::wide_rows_tests {
+
 TEST_CASE("rows of 16 bits follow one another, and are named by their number in the picture") {
   wick::wide_rows rows(3, 2, 4, 10);
   CHECK(rows.width == 3);
@@ -15,3 +17,5 @@ TEST_CASE("no rows take no memory") {
   CHECK(none.levels.empty());
   CHECK(none.height == 0);
 }
+
+}  // namespace wick_test::wide_rows_tests

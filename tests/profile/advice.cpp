@@ -10,6 +10,8 @@
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/report.hpp>
 
+namespace wick_test::advice_tests {
+
 using wick::report;
 using wick::detail::bound;
 using wick::detail::diagnose;
@@ -410,3 +412,5 @@ TEST_CASE("nothing changed predicts nothing") {
   CHECK(p.high >= p.samples_per_second);
   CHECK(p.to_string() == "1.00x (±0.02)");
 }
+
+}  // namespace wick_test::advice_tests

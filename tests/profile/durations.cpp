@@ -6,6 +6,8 @@
 #include "../support/doctest.hpp"
 #include <wick/profile/detail/durations.hpp>
 
+namespace wick_test::durations_tests {
+
 using wick::detail::duration_bins;
 using wick::detail::duration_counts;
 using wick::detail::durations;
@@ -116,3 +118,5 @@ TEST_CASE("what is about constant has no multiples") {
   for (int i = 0; i < 100; ++i) d.add(1000);
   CHECK(d.multiples(100).empty());
 }
+
+}  // namespace wick_test::durations_tests

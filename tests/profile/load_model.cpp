@@ -5,6 +5,8 @@
 #include "../support/doctest.hpp"
 #include <wick/profile/detail/load_model.hpp>
 
+namespace wick_test::load_model_tests {
+
 using wick::detail::load_model;
 
 namespace {
@@ -161,3 +163,5 @@ TEST_CASE(
   m = simple(2, 2, 1000);  // 17 minutes a sample
   CHECK(rate(m) == doctest::Approx(0.002).epsilon(0.05));
 }
+
+}  // namespace wick_test::load_model_tests

@@ -6,6 +6,8 @@
 #include "../support/doctest.hpp"
 #include <wick/profile/detail/make_report.hpp>
 
+namespace wick_test::make_report_tests {
+
 using wick::detail::loop_totals;
 using wick::detail::make_report;
 using wick::detail::report_totals;
@@ -145,3 +147,5 @@ TEST_CASE("totals of threads are differences of two looks, and add up over perio
   CHECK(sum.worker_ticks == std::vector<std::uint64_t>{40});
   CHECK(sum.worker_seconds[0] == doctest::Approx(2));
 }
+
+}  // namespace wick_test::make_report_tests

@@ -27,6 +27,8 @@
 #include <wick/profile/progress.hpp>
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::progress_tests {
+
 using wick::detail::progress_figures;
 using wick::detail::progress_rates;
 using wick::detail::progress_schedule;
@@ -561,3 +563,5 @@ TEST_CASE("the loader may be gone when the range is destroyed, and the range is 
   }
   CHECK(p.from->take().starts_with(" 20% 2/10 ["));
 }
+
+}  // namespace wick_test::progress_tests

@@ -13,6 +13,8 @@
 #include "../support/doctest.hpp"
 #include <wick/profile/report.hpp>
 
+namespace wick_test::report_tests {
+
 using wick::report;
 using wick::detail::format_duration;
 using wick::detail::format_percent;
@@ -320,3 +322,5 @@ TEST_CASE("a loop that waits for a hundredth of its time is stalled; ranks other
   CHECK_FALSE(r.print_if_stalled(3));
   CHECK_FALSE(report().stalled());
 }
+
+}  // namespace wick_test::report_tests

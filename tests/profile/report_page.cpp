@@ -17,6 +17,8 @@
 #include <wick/profile/detail/report_timeline.hpp>
 #include <wick/profile/report.hpp>
 
+namespace wick_test::report_page_tests {
+
 using wick::detail::report_timeline;
 using wick_test::cell;
 using wick_test::numbers;
@@ -196,3 +198,5 @@ TEST_CASE("the timeline of a run has all its iterations, within the time of the 
     CHECK(json.back().at("iterations") == r.timeline.back().iterations);
   }
 }
+
+}  // namespace wick_test::report_page_tests

@@ -6,6 +6,8 @@
 #include <wick/profile/detail/stage_clock.hpp>
 #include <wick/profile/detail/stage_clocks.hpp>
 
+namespace wick_test::stage_clock_tests {
+
 using wick::detail::stage_clock;
 
 TEST_CASE("a new clock shows nothing") {
@@ -109,3 +111,5 @@ TEST_CASE("another thread's turn in the first reading of processor time puts off
   CHECK(mine.next_probe < at + 100 * turn);  // and not 1,000 turns later
   CHECK(mine.long_ticks < 100 * turn);
 }
+
+}  // namespace wick_test::stage_clock_tests

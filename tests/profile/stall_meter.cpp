@@ -3,6 +3,8 @@
 #include "../support/doctest.hpp"
 #include <wick/profile/detail/stall_meter.hpp>
 
+namespace wick_test::stall_meter_tests {
+
 using wick::detail::stall_meter;
 
 TEST_CASE("a meter that has seen nothing says zero") {
@@ -101,3 +103,5 @@ TEST_CASE("how long waiting, steps and iterations took is kept each for itself")
   CHECK(m.steps().quantile(0.5) == doctest::Approx(900).epsilon(0.07));
   CHECK(m.iterations().quantile(0.5) == doctest::Approx(1000).epsilon(0.07));
 }
+
+}  // namespace wick_test::stall_meter_tests

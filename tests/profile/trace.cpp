@@ -23,6 +23,8 @@
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::trace_tests {
+
 using wick_test::cell;
 using wick_test::contains;
 using wick_test::numbers;
@@ -410,3 +412,5 @@ TEST_CASE("what can't be a trace is refused, and the loader continues") {
       "max_bytes is 1000"));
   CHECK(take(l, 0) == 4);
 }
+
+}  // namespace wick_test::trace_tests

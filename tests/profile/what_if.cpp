@@ -6,6 +6,8 @@
 #include <wick/profile/report.hpp>
 #include <wick/profile/what_if.hpp>
 
+namespace wick_test::what_if_tests {
+
 using wick::detail::load_model;
 
 namespace {
@@ -100,3 +102,5 @@ TEST_CASE("what takes no time at all predicts numbers all the same") {
   CHECK(std::isfinite(p.gain_error));
   CHECK(p.gain > 1000);
 }
+
+}  // namespace wick_test::what_if_tests

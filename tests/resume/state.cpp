@@ -9,6 +9,8 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::state_tests {
+
 using wick::detail::loader_state;
 using wick_test::batches;
 using wick_test::cell;
@@ -473,3 +475,5 @@ TEST_CASE("a state with any byte changed, cut off anywhere, or with more after i
   const std::string other(100, 'j');
   CHECK(contains(refused(std::as_bytes(std::span(other))), "is it the right file?"));
 }
+
+}  // namespace wick_test::state_tests

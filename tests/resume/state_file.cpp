@@ -23,6 +23,8 @@
 #include "support/temp_dir.hpp"
 #include <wick/resume/state_file.hpp>
 
+namespace wick_test::state_file_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 
@@ -299,3 +301,5 @@ TEST_CASE("a FIFO, a socket or a device is named, not waited for and not replace
   }
   CHECK(contains(write_error(folder / "state" / ".."), "state"));
 }
+
+}  // namespace wick_test::state_file_tests

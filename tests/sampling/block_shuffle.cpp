@@ -9,6 +9,8 @@
 #include "support/message_of.hpp"
 #include <wick/sampling/block_shuffle.hpp>
 
+namespace wick_test::block_shuffle_tests {
+
 static_assert(wick::order_stage<wick::detail::block_shuffle_stage>);
 static_assert(wick::order_stage<wick::detail::unequal_block_shuffle_stage>);
 
@@ -245,3 +247,5 @@ TEST_CASE("blocks that are not the source's are refused; blocks and window have 
                                           wick::block_shuffle(lengths{7}, 1).fingerprint()};
   CHECK(prints.size() == 4);
 }
+
+}  // namespace wick_test::block_shuffle_tests

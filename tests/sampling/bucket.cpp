@@ -21,6 +21,8 @@
 #include <wick/sampling/order.hpp>
 #include <wick/sampling/weighted.hpp>
 
+namespace wick_test::bucket_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 
@@ -363,3 +365,5 @@ TEST_CASE("buckets: what can't be is an error") {
                  }),
                  "bucket"));
 }
+
+}  // namespace wick_test::bucket_tests

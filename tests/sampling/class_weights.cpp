@@ -16,6 +16,8 @@
 #include <wick/sources/class_folder.hpp>
 #include <wick/sources/image_folder.hpp>
 
+namespace wick_test::class_weights_tests {
+
 using wick::class_weights;
 using wick_test::contains;
 using wick_test::message_of;
@@ -100,3 +102,5 @@ TEST_CASE("a class without samples, a negative label, and a source without sampl
   CHECK(contains(message(wick::class_folder(dir.path().string(), {.allow_empty = true})),
                  "class 3 (d) of 4 has no samples"));
 }
+
+}  // namespace wick_test::class_weights_tests

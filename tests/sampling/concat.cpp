@@ -9,6 +9,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/concat.hpp>
 
+namespace wick_test::concat_tests {
+
 using wick_test::numbers;
 
 namespace {
@@ -76,3 +78,5 @@ TEST_CASE("concat says how long samples are where all its sources do") {
   static_assert(wick::detail::says_length<decltype(both)>);
   static_assert(!wick::detail::says_length<decltype(wick::concat(lines{0, 3}, std::vector<std::int64_t>()))>);
 }
+
+}  // namespace wick_test::concat_tests

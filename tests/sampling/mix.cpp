@@ -15,6 +15,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/sampling/mix.hpp>
 
+namespace wick_test::mix_tests {
+
 using wick::mix_until;
 using wick::weighted_source;
 using wick_test::contains;
@@ -207,3 +209,5 @@ TEST_CASE("weights and sources that make no sense are refused; what decides the 
   CHECK(base !=
         print(wick::mix(weighted_source{numbers{3} | wick::shuffle(), 1}, weighted_source{numbers{4}, 1})));
 }
+
+}  // namespace wick_test::mix_tests

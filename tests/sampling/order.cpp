@@ -9,6 +9,8 @@
 #include "support/variable.hpp"
 #include <wick/sampling/order.hpp>
 
+namespace wick_test::order_tests {
+
 static_assert(wick::order_stage<wick::detail::shuffle_stage>);
 static_assert(wick::order_stage<wick::detail::shuffle_once_stage>);
 static_assert(wick::order_stage<wick::detail::shard_stage>);
@@ -139,3 +141,5 @@ TEST_CASE("a world without a rank is refused, for each process of it would be th
     CHECK(wick::shard().world == 1);
   }
 }
+
+}  // namespace wick_test::order_tests

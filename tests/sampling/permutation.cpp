@@ -8,6 +8,8 @@
 #include "support/doctest.hpp"
 #include <wick/sampling/detail/permutation.hpp>
 
+namespace wick_test::permutation_tests {
+
 using wick::detail::permutation;
 using wick_test::uniform;
 
@@ -202,3 +204,5 @@ TEST_CASE("the orders are the same in every release") {
 }
 
 TEST_CASE("a permutation is 224 bytes whatever it permutes") { CHECK(sizeof(permutation) <= 224); }
+
+}  // namespace wick_test::permutation_tests

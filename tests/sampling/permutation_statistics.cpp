@@ -10,6 +10,8 @@
 #include <wick/sampling/block_shuffle.hpp>
 #include <wick/sampling/detail/permutation.hpp>
 
+namespace wick_test::permutation_statistics_tests {
+
 using wick_test::uniform;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("an order that is a little off is found out") {
   }
   CHECK(!uniform(different));
 }
+
+}  // namespace wick_test::permutation_statistics_tests

@@ -7,6 +7,8 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::ranks_tests {
+
 using wick::weighted_source;
 using wick_test::batches;
 using wick_test::numbers;
@@ -99,3 +101,5 @@ TEST_CASE("several sources: the ranks' slices put together are the batches of on
                                weighted_source{numbers{9}, 2}) |
                      wick::take(65));
 }
+
+}  // namespace wick_test::ranks_tests

@@ -21,6 +21,8 @@
 #include "support/sha256.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::same_batches_tests {
+
 using wick_test::cell;
 using wick_test::numbers;
 using wick_test::sha256;
@@ -375,3 +377,5 @@ TEST_CASE("a stage that gives each sample what its turn is, not its place, is fo
   outcome one;
   CHECK(different_digests(counting, {}, &one) != "");
 }
+
+}  // namespace wick_test::same_batches_tests

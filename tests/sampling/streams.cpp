@@ -12,6 +12,8 @@
 #include "support/sha256.hpp"
 #include <wick/core.hpp>
 
+namespace wick_test::streams_tests {
+
 namespace {
 
 constexpr std::uint64_t epochs = 3;
@@ -180,3 +182,5 @@ TEST_CASE(
   CHECK(same_for_all(make, changes{4}) == early);
   CHECK(digest(run(make, 1, {.seed = 11})) != early);
 }
+
+}  // namespace wick_test::streams_tests

@@ -11,6 +11,8 @@
 #include <wick/core.hpp>
 #include <wick/sampling/subset.hpp>
 
+namespace wick_test::subset_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::numbers;
@@ -131,3 +133,5 @@ TEST_CASE("a subset in a mix is refused, with the advice to take indexes") {
                  }),
                  "subset", "in mix() give indices"));
 }
+
+}  // namespace wick_test::subset_tests

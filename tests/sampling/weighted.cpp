@@ -12,6 +12,8 @@
 #include <wick/ext/fingerprint.hpp>
 #include <wick/sampling/weighted.hpp>
 
+namespace wick_test::weighted_tests {
+
 static_assert(wick::order_stage<wick::detail::weighted_stage>);
 
 using wick_test::contains;
@@ -176,3 +178,5 @@ TEST_CASE("weights that make no sense are refused with their number") {
   CHECK(wick::weighted({1, 2}).fingerprint() != wick::weighted({2, 1}).fingerprint());
   CHECK(wick::weighted({1, 2}).fingerprint() != wick::weighted({1, 2}, {.replacement = false}).fingerprint());
 }
+
+}  // namespace wick_test::weighted_tests

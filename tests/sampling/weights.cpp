@@ -12,6 +12,8 @@
 #include <wick/sampling/weighted.hpp>
 #include <wick/sampling/weights.hpp>
 
+namespace wick_test::weights_tests {
+
 static_assert(wick::order_stage<wick::detail::changing_weights_stage>);
 
 using wick_test::contains;
@@ -186,3 +188,5 @@ TEST_CASE("weights may be changed by some threads while others take them") {
   tree.follow(w);
   CHECK(tree.fingerprint() == tree_of(w).fingerprint());
 }
+
+}  // namespace wick_test::weights_tests

@@ -13,6 +13,8 @@
 #include <wick/sources/files.hpp>
 #include <wick/sources/memory.hpp>
 
+namespace wick_test::zip_tests {
+
 using wick::files;
 using wick::in_memory;
 using wick::pair_by;
@@ -155,3 +157,5 @@ TEST_CASE(
   CHECK(!contains(said("p/f\u00fcr.jpg", "m/fur.png"), "Unicode form"));
   CHECK(!contains(said("p/\ud55c.jpg", "m/\u1112\u1161.png"), "Unicode form"));
 }
+
+}  // namespace wick_test::zip_tests

@@ -13,6 +13,8 @@
 #include <wick/sources/class_folder.hpp>
 #include <wick/sources/image_folder.hpp>
 
+namespace wick_test::class_folder_tests {
+
 // image_folder, which is one, has more tests: of links, names, and errors.
 static_assert(wick::source<wick::class_folder>);
 
@@ -62,3 +64,5 @@ TEST_CASE("errors of a class_folder speak of files, by its own name") {
   CHECK(contains(message("hollow", {.extensions = {".wav"}, .allow_empty = true}),
                  "/hollow: class_folder: has no files (wanted: .wav)"));
 }
+
+}  // namespace wick_test::class_folder_tests

@@ -8,6 +8,8 @@
 #include <wick/pipeline/context.hpp>
 #include <wick/sources/decode_raw.hpp>
 
+namespace wick_test::decode_raw_tests {
+
 TEST_CASE("bytes become the array that they are") {
   const std::vector<std::int16_t> values = {1, -2, 3, -4, 5, -6};
   wick::context c({});
@@ -40,3 +42,5 @@ TEST_CASE("a shape without elements is refused, and another shape or type has an
   CHECK(wick::decode_raw<float>({2, 4}).fingerprint() != same);
   CHECK(wick::decode_raw<std::int32_t>({4, 2}).fingerprint() != same);
 }
+
+}  // namespace wick_test::decode_raw_tests

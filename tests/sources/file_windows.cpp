@@ -16,6 +16,8 @@
 #include <wick/sources/decode_raw.hpp>
 #include <wick/sources/file_windows.hpp>
 
+namespace wick_test::file_windows_tests {
+
 static_assert(wick::source<wick::detail::file_windows>);
 
 namespace {
@@ -151,3 +153,5 @@ TEST_CASE("files that are no rows are refused, by name") {
       message_of([&] { return wick::windows(wick::files{path + ".missing"}, {.row_bytes = 12}, 2); }),
       path + ".missing: windows: "));
 }
+
+}  // namespace wick_test::file_windows_tests

@@ -11,6 +11,8 @@
 #include <wick/sources/detail/glob.hpp>
 #include <wick/sources/files.hpp>
 
+namespace wick_test::files_tests {
+
 static_assert(wick::source<wick::files>);
 
 namespace {
@@ -204,3 +206,5 @@ TEST_CASE("a path that exists wins over the pattern that it could be") {
   CHECK(contains(message_of([&] { return wick::files((dir / "none [v3]/*.jpg").string()); }),
                  "matches no file", "a bracket itself is \\["));
 }
+
+}  // namespace wick_test::files_tests

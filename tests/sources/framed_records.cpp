@@ -11,7 +11,7 @@
 #include "../support/temp_dir.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::framed_records_tests {
 
 static_assert(wick::source<wick::detail::framed_records>);
 
@@ -118,3 +118,5 @@ TEST_CASE("its fingerprint is of paths and lengths") {
   CHECK(print({"one", "two"}) == print({"eno", "owt"}));
   CHECK(print({"one", "two"}) != print({"on", "three"}));
 }
+
+}  // namespace wick_test::framed_records_tests

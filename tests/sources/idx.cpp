@@ -12,6 +12,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/sources/idx.hpp>
 
+namespace wick_test::idx_tests {
+
 static_assert(wick::source<wick::idx>);
 
 namespace {
@@ -203,3 +205,5 @@ TEST_CASE("Fashion-MNIST as Debian ships it is read whole") {
   for (std::uint64_t i = 0; i < test.size(); ++i) ++of_class[static_cast<std::size_t>(test.at(i).target)];
   for (const int n : of_class) CHECK(n == 1000);
 }
+
+}  // namespace wick_test::idx_tests

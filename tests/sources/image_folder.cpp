@@ -12,6 +12,8 @@
 #include <wick/ext/source.hpp>
 #include <wick/sources/image_folder.hpp>
 
+namespace wick_test::image_folder_tests {
+
 static_assert(wick::source<wick::image_folder>);
 
 namespace {
@@ -240,3 +242,5 @@ TEST_CASE("a link back to the folder of all classes, or above it, is not followe
   with_c.emplace_back("c/4.jpg", 2);
   CHECK(all(wick::image_folder(root), root) == with_c);
 }
+
+}  // namespace wick_test::image_folder_tests

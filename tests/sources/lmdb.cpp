@@ -28,6 +28,8 @@
 #include <wick/sources/lmdb.hpp>
 #include <wick/sources/memory.hpp>
 
+namespace wick_test::lmdb_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::temp_dir;
@@ -254,3 +256,5 @@ env.close()
   for (auto& group : l.epoch(0)) CHECK(std::stoull(text_of(group[0])) == i++);
   CHECK(i == 600);
 }
+
+}  // namespace wick_test::lmdb_tests

@@ -9,6 +9,8 @@
 #include "../support/message_of.hpp"
 #include <wick/sources/memory.hpp>
 
+namespace wick_test::memory_tests {
+
 static_assert(wick::source<wick::detail::memory_items<std::string>>);
 static_assert(wick::source<wick::detail::memory_rows>);
 
@@ -125,3 +127,5 @@ TEST_CASE("sizes that disagree and sources without a sample are refused, with th
   CHECK(contains(message_of([] { return wick::in_memory(static_cast<const float*>(nullptr), {1}, {1}); }),
                  "null"));
 }
+
+}  // namespace wick_test::memory_tests

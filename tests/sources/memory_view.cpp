@@ -9,6 +9,8 @@
 #include "../support/doctest.hpp"
 #include <wick/sources/memory_view.hpp>
 
+namespace wick_test::memory_view_tests {
+
 TEST_CASE("a view says its shape and type and writes itself into a slot") {
   const std::vector<std::int16_t> values = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12};
   const wick::detail::row_format format({2, 3}, wick::dtype::int16);
@@ -113,3 +115,5 @@ TEST_CASE("elements that don't lie side by side can't be read as if they did") {
   CHECK_THROWS_WITH_AS((void)view.as<float>(), text, wick::error);
   CHECK(view.size() == 24);
 }
+
+}  // namespace wick_test::memory_view_tests

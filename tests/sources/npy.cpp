@@ -19,7 +19,8 @@
 #include <wick/transforms/crop.hpp>
 #include <wick/transforms/to_image.hpp>
 
-using namespace wick_test;
+namespace wick_test::npy_tests {
+
 using wick::dtype;
 using wick::npy;
 using wick::shape;
@@ -262,3 +263,5 @@ for name, method in (('bzip2', zipfile.ZIP_BZIP2), ('lzma', zipfile.ZIP_LZMA)):
     }
   }
 }
+
+}  // namespace wick_test::npy_tests

@@ -23,7 +23,7 @@
 #include <wick/transforms/flip.hpp>
 #include <wick/transforms/to_image.hpp>
 
-using namespace wick_test;
+namespace wick_test::records_tests {
 
 static_assert(wick::source<wick::detail::fixed_records>);
 
@@ -251,3 +251,5 @@ TEST_CASE("samples of files that are compressed are no numbers, though their siz
   wick::loader other(file | wick::read() | wick::decode_raw<float>({5}) | wick::array_batch(1));
   CHECK(contains(message_of([&] { return other.next(); }), "16 bytes", "is compressed with bzip2"));
 }
+
+}  // namespace wick_test::records_tests

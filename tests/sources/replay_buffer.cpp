@@ -8,7 +8,7 @@
 #include <wick/core.hpp>
 #include <wick/sources/replay_buffer.hpp>
 
-using namespace wick_test;
+namespace wick_test::replay_buffer_tests {
 
 TEST_CASE("a view has the last entries as they were, whatever is appended and overwritten afterwards") {
   for (const std::uint64_t capacity : {1u, 5u, 4095u, 4096u, 4097u, 9000u}) {
@@ -92,3 +92,5 @@ TEST_CASE("a loader of an empty buffer says so") {
                  }),
                  "empty"));
 }
+
+}  // namespace wick_test::replay_buffer_tests

@@ -11,7 +11,7 @@
 #include <wick/core.hpp>
 #include <wick/sources/replay_buffer.hpp>
 
-using namespace wick_test;
+namespace wick_test::replay_rounds_tests {
 
 TEST_CASE(
     "rounds have the entries and the weights of their refresh(), with other threads appending meanwhile") {
@@ -163,3 +163,5 @@ TEST_CASE("a buffer among other sources shows the entries of the last refresh(),
     twice.refresh();
   }
 }
+
+}  // namespace wick_test::replay_rounds_tests

@@ -11,7 +11,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::safetensors_tests {
+
 using wick::safetensors;
 
 static_assert(wick::source<safetensors>);
@@ -119,3 +120,5 @@ safetensors.numpy.save_file(all, 'all.safetensors', metadata={'by': 'a "test"'})
     CHECK(content(x) == read_file(at + type + ".raw"));
   }
 }
+
+}  // namespace wick_test::safetensors_tests

@@ -27,6 +27,8 @@
 #include <wick/io/detail/index_lock.hpp>
 #include <wick/sources/tar.hpp>
 
+namespace wick_test::tar_tests {
+
 static_assert(wick::source<wick::detail::tar_samples>);
 static_assert(wick::source<wick::detail::tar_records>);
 
@@ -804,3 +806,5 @@ TEST_CASE("keys with dots in them end at the last dot where the options say so")
   const auto twice = dir.write("b.tar", tar_writer().add("v1.0.jpg", "a").add("v1.0.jpg", "b").done());
   CHECK(contains(message_of([&] { return wick::tar(twice, {"0.jpg"}); }), "two members", "to_last_dot"));
 }
+
+}  // namespace wick_test::tar_tests

@@ -17,7 +17,8 @@
 #include "../support/tf_record.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::tfrecords_tests {
+
 using wick::tf_example;
 
 static_assert(wick::source<wick::detail::tf_records>);
@@ -283,3 +284,5 @@ TEST_CASE("of a feature that an example has twice the last one counts, as protob
   const wick::tf_example one(wick::bytes(whole.data(), whole.size()));
   CHECK(one.text("name") == "last!");
 }
+
+}  // namespace wick_test::tfrecords_tests

@@ -19,6 +19,8 @@
 #include <wick/sampling/order.hpp>
 #include <wick/sources/windows.hpp>
 
+namespace wick_test::windows_tests {
+
 static_assert(wick::source<wick::detail::window_source>);
 static_assert(wick::source<wick::detail::targeted_windows>);
 
@@ -330,3 +332,5 @@ TEST_CASE("series that differ are refused, with the first that does") {
               7, 1);
         }) == "windows: the longest of 3 series has 6 rows, and a window takes 7; ask for shorter ones");
 }
+
+}  // namespace wick_test::windows_tests

@@ -10,6 +10,8 @@
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/aws_role.hpp>
 
+namespace wick_test::aws_credentials_tests {
+
 using wick::detail::aws_settings;
 using wick::detail::find_aws_settings;
 using wick::detail::settings_lookup;
@@ -301,3 +303,5 @@ TEST_CASE("answers with keys are read, and all others are errors without a secre
       message_of([] { return parse_role_json(R"({"AccessKeyId":"a\nb","SecretAccessKey":"s"})"), 0; }),
       "a character that no key has"));
 }
+
+}  // namespace wick_test::aws_credentials_tests

@@ -12,6 +12,8 @@
 #include <wick/stores/detail/s3_address.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
+namespace wick_test::aws_signature_tests {
+
 using wick::detail::aws_request;
 using wick::detail::aws_settings;
 using wick::detail::aws_signer;
@@ -172,3 +174,5 @@ TEST_CASE("a time that no clock shows is an error") {
       wick_test::message_of([&] { return signer.sign(documented_request(), std::time_t{1} << 50); }),
       "s3: ", "the system clock is out of range"));
 }
+
+}  // namespace wick_test::aws_signature_tests

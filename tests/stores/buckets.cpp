@@ -28,6 +28,8 @@
 #include <wick/stores/remote.hpp>
 #include <wick/tables/csv.hpp>
 
+namespace wick_test::buckets_tests {
+
 using wick_test::contains;
 using wick_test::contents;
 using wick_test::epoch_of;
@@ -349,3 +351,5 @@ TEST_CASE("addresses, answers, and settings of the Hub are checked") {
   v.set("HF_TOKEN", "hf_y");
   CHECK(find_hub_settings("").token == "hf_y");
 }
+
+}  // namespace wick_test::buckets_tests

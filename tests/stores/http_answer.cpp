@@ -7,6 +7,8 @@
 #include "support/doctest.hpp"
 #include <wick/stores/detail/http_answer.hpp>
 
+namespace wick_test::http_answer_tests {
+
 using wick::detail::http_answer;
 using wick::detail::parse_content_range;
 
@@ -98,3 +100,5 @@ TEST_CASE("any bytes are taken for a head, up to a bound") {
   while (a.add("X: " + std::string(1000, 'x') + "\r\n")) ++lines;
   CHECK(lines < 300);
 }
+
+}  // namespace wick_test::http_answer_tests

@@ -32,6 +32,8 @@
 #include <wick/sources/tar.hpp>
 #include <wick/stores/remote.hpp>
 
+namespace wick_test::remote_tests {
+
 using wick_test::contains;
 using wick_test::contents;
 using wick_test::epoch_of;
@@ -665,3 +667,5 @@ TEST_CASE("a forked child reads from servers that its parent has read from") {
         }) == 0);
 }
 #endif
+
+}  // namespace wick_test::remote_tests

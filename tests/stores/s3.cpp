@@ -30,6 +30,8 @@
 #include <wick/stores/remote.hpp>
 #include <wick/tables/csv.hpp>
 
+namespace wick_test::s3_tests {
+
 using wick_test::contains;
 using wick_test::contents;
 using wick_test::epoch_of;
@@ -563,3 +565,5 @@ TEST_CASE("a training on shards in S3 resumes on another number of ranks, and lo
   }
   CHECK(resumed == whole);
 }
+
+}  // namespace wick_test::s3_tests

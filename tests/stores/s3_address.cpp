@@ -6,6 +6,8 @@
 #include <wick/stores/detail/aws_credentials.hpp>
 #include <wick/stores/detail/s3_address.hpp>
 
+namespace wick_test::s3_address_tests {
+
 using wick::detail::aws_settings;
 using wick::detail::parse_s3_address;
 using wick::detail::s3_address;
@@ -124,3 +126,5 @@ TEST_CASE("an endpoint or region that makes no URL is an error that says why") {
   for (const char* const region : {"", "eu central", "EU-WEST-1", "a/b", "a.b", "a\nb"})
     refused(at("", region), "isn't a region; set AWS_REGION");
 }
+
+}  // namespace wick_test::s3_address_tests

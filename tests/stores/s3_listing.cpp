@@ -10,6 +10,8 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/stores/detail/s3_listing.hpp>
 
+namespace wick_test::s3_listing_tests {
+
 using wick::detail::encoded_query;
 using wick::detail::object_page;
 using wick::detail::parse_s3_error;
@@ -175,3 +177,5 @@ TEST_CASE("a list that is cut off or damaged anywhere is read or refused") {
     }
   }
 }
+
+}  // namespace wick_test::s3_listing_tests

@@ -33,6 +33,8 @@
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>
 
+namespace wick_test::sources_tests {
+
 using wick_test::contains;
 using wick_test::faulty_server;
 using wick_test::message_of;
@@ -382,3 +384,5 @@ TEST_CASE("bytes that a server compresses are refused with the encoding's name, 
   CHECK(said("packed").empty());
   CHECK(said("chunked_name").empty());
 }
+
+}  // namespace wick_test::sources_tests

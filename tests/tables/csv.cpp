@@ -25,7 +25,8 @@
 #include <wick/tables/detail/csv_marks.hpp>
 #include <wick/transforms/resize.hpp>
 
-using namespace wick_test;
+namespace wick_test::csv_tests {
+
 using list = std::vector<std::string>;
 using numbers = std::vector<std::int64_t>;
 
@@ -440,3 +441,5 @@ TEST_CASE("a field that isn't a number says which option helps") {
   CHECK(contains(message_of([&] { return table(dir, "path,label\ra,1\rb,2\r"); }),
                  "its lines end in CR alone", "tr"));
 }
+
+}  // namespace wick_test::csv_tests

@@ -30,10 +30,11 @@
 #include <wick/sources/memory.hpp>
 #include <wick/tables/parquet.hpp>
 
+namespace wick_test::parquet_tests {
+
 static_assert(wick::source<wick::parquet<float>>);
 static_assert(wick::detail::reads_itself<wick::detail::parquet_row<float>>);
 
-using namespace wick_test;
 using texts = std::vector<std::string>;
 
 namespace {
@@ -777,3 +778,5 @@ for name, plain in (('footer', False), ('column', True)):
   CHECK(contains(said("wide", {.where = {"x", std::nan(""), 1}}), ".where"));
   CHECK(said("wide", {.where = {"x", 1, 1}}).empty());
 }
+
+}  // namespace wick_test::parquet_tests

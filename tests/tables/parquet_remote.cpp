@@ -21,6 +21,8 @@
 #include <wick/stores/remote.hpp>
 #include <wick/tables/parquet.hpp>
 
+namespace wick_test::parquet_remote_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 
@@ -102,3 +104,5 @@ TEST_CASE("where a server is silent, the message tells the sample that asks from
   CHECK(contains(text, "in a call on I/O thread wick-io-"));
   CHECK(contains(text, "waiting for what another sample reads for "));
 }
+
+}  // namespace wick_test::parquet_remote_tests

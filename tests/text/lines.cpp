@@ -34,6 +34,8 @@
 #include <wick/text/detail/text_scan.hpp>
 #include <wick/text/lines.hpp>
 
+namespace wick_test::lines_tests {
+
 static_assert(wick::source<wick::detail::text_samples>);
 
 namespace {
@@ -442,3 +444,5 @@ TEST_CASE("lines of a web page are read where its name says so, and other format
   CHECK(contains(said("train.jsonl", "PAR1\x15\4\x15 and more"), "is a Parquet file"));
   CHECK(contains(said("train.txt", "BZh91AY&SY123"), "is compressed with bzip2"));
 }
+
+}  // namespace wick_test::lines_tests

@@ -11,6 +11,8 @@
 #include <wick/io/detail/file_extents.hpp>
 #include <wick/text/detail/text_scan.hpp>
 
+namespace wick_test::text_scan_tests {
+
 namespace {
 
 using wick::detail::file_extents;
@@ -224,3 +226,5 @@ TEST_CASE("a line of usual length takes two bytes or less, and half a byte to be
   for (std::uint64_t i = 0, at = 0; i < 10'000; ++i, at += 91) all.add({at, 90});
   CHECK(all.code().size() < 20'010);
 }
+
+}  // namespace wick_test::text_scan_tests

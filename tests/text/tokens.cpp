@@ -30,6 +30,8 @@
 #include <wick/sampling/order.hpp>
 #include <wick/text/tokens.hpp>
 
+namespace wick_test::tokens_tests {
+
 static_assert(wick::source<wick::detail::token_chunks>);
 static_assert(wick::source<wick::detail::array_chunks>);
 
@@ -501,3 +503,5 @@ TEST_CASE("segments want a token that the files can have") {
   CHECK(contains(message_of([&] { return wick::tokens(all) | wick::chunks(4, {.segments = -1}); }), "-1"));
   CHECK(contains(message_of([&] { return wick::chunks(0, {.segments = 1}); }), "length of 0"));
 }
+
+}  // namespace wick_test::tokens_tests

@@ -17,6 +17,8 @@
 #include <wick/core.hpp>
 #include <wick/resume/detail/delivery_log.hpp>
 
+namespace wick_test::audit_tests {
+
 namespace {
 
 using wick_test::cell;
@@ -469,3 +471,5 @@ TEST_CASE("what is no log, and where there can be none, is said") {
                  "note: /dev/full: delivery_log_file: 5 lines could not be written",
                  "wick-audit misses their batches"));
 }
+
+}  // namespace wick_test::audit_tests

@@ -10,7 +10,8 @@
 #include "support/message_of.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::benchmark_tests {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -85,3 +86,5 @@ TEST_CASE("a benchmark of a rank that has no sample ends") {
       wick::benchmark(wick::from(up_to(2)) | wick::shard(0, 4) | wick::group(4), {.workers = 1}, 5ms);
   CHECK(r.samples == 0);
 }
+
+}  // namespace wick_test::benchmark_tests

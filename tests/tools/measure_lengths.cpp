@@ -17,6 +17,8 @@
 #include <wick/sources/memory.hpp>
 #include <wick/tools/measure_lengths.hpp>
 
+namespace wick_test::measure_lengths_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 
@@ -92,3 +94,5 @@ TEST_CASE("every sample is made once") {
                         {.workers = 2, .prefetch = 8});
   CHECK(made == 100);
 }
+
+}  // namespace wick_test::measure_lengths_tests

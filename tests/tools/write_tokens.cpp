@@ -23,6 +23,8 @@
 #include <wick/text/tokens.hpp>
 #include <wick/tools/write_tokens.hpp>
 
+namespace wick_test::write_tokens_tests {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,3 +138,5 @@ TEST_CASE("a disk that is full leaves no half of a file") {
   CHECK(wick_test::read_file(path) == "old");
   CHECK(std::distance(fs::directory_iterator(dir.path()), {}) == 1);
 }
+
+}  // namespace wick_test::write_tokens_tests

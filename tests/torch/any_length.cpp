@@ -8,6 +8,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/torch/tensor_batch.hpp>
 
+namespace wick_test::any_length_tests {
+
 using numbers = wick_test::plain_numbers;
 
 TEST_CASE("fields of any length become padded tensors, which go to a device as others do") {
@@ -64,3 +66,5 @@ TEST_CASE("packed rows are tensors: what attention of variable length needs") {
   }
   CHECK(documents == 12);
 }
+
+}  // namespace wick_test::any_length_tests

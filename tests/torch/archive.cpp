@@ -17,6 +17,8 @@
 #include <wick/resume/state_file.hpp>
 #include <wick/torch/archive.hpp>
 
+namespace wick_test::archive_tests {
+
 using torch::serialize::InputArchive;
 using torch::serialize::OutputArchive;
 using wick_test::contains;
@@ -110,3 +112,5 @@ TEST_CASE("files of their own are still written and read by path") {
   wick::write_state((folder / "other").string(), l.state());
   CHECK((wick::read_state((folder / "other").string()) == l.state()));
 }
+
+}  // namespace wick_test::archive_tests

@@ -560,7 +560,7 @@ broken::~broken() { the_machine().is_broken = false; }
 
 // ---- is it one? ----
 
-namespace fake = wick_test::fake;
+namespace wick_test::fake_device_tests {
 
 TEST_CASE("the fake device copies when its stream comes to it, not when it is asked to") {
   const at::Tensor a = at::full({5}, 7, at::kFloat);
@@ -617,3 +617,5 @@ TEST_CASE("memory of the fake device goes back when its streams are done with it
   REQUIRE(fake::finish_all());
   CHECK(fake::live_blocks() == before);
 }
+
+}  // namespace wick_test::fake_device_tests

@@ -14,6 +14,8 @@
 #include <wick/torch/nested.hpp>
 #include <wick/torch/tensor_batch.hpp>
 
+namespace wick_test::nested_tests {
+
 using wick_test::contains;
 using wick_test::message_of;
 
@@ -56,3 +58,5 @@ TEST_CASE("rows of vectors keep them, and lengths of another batch are refused")
   CHECK(contains(refused(values, at::zeros({3}, at::kLong)), "[2, 3, 4]", "[3]"));
   CHECK(contains(refused(at::zeros({0, 3}), at::zeros({0}, at::kLong)), "at least 1"));
 }
+
+}  // namespace wick_test::nested_tests

@@ -16,6 +16,8 @@
 #include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 
+namespace wick_test::normalize_on_device_tests {
+
 namespace {
 
 namespace fake = wick_test::fake;
@@ -161,3 +163,5 @@ TEST_CASE("normalize() to a type that is no floating-point number is refused") {
   CHECK(contains(message_of([] { return wick::normalize(0.5, 0.25, at::kByte).fingerprint(); }),
                  "normalize: to Byte", "torch::kHalf"));
 }
+
+}  // namespace wick_test::normalize_on_device_tests

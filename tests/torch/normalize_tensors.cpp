@@ -23,6 +23,8 @@
 #include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 
+namespace wick_test::normalize_tensors_tests {
+
 namespace {
 
 using wick_test::contains;
@@ -219,3 +221,5 @@ TEST_CASE("a model of floats refuses pictures as they are, in words that the gui
     CHECK((at::conv2d(floats, weight, bias).sizes() == at::IntArrayRef({4, 2, 4, 9})));
   }
 }
+
+}  // namespace wick_test::normalize_tensors_tests

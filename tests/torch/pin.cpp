@@ -27,6 +27,8 @@
 #include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 
+namespace wick_test::pin_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::pin_stage, wick::stage_kind::batch>);
 
 namespace {
@@ -357,3 +359,5 @@ TEST_CASE("a loader whose batches have ever other sizes pins no more than its la
   // Powers of two, of two kinds; six batches are out at most, each with one block.
   CHECK(fake::pinned().bytes - before <= 6 * (32 + 64) * 1024);
 }
+
+}  // namespace wick_test::pin_tests

@@ -15,7 +15,7 @@
 #include "../support/temp_dir.hpp"
 #include <wick/wick.hpp>
 
-using namespace wick_test;
+namespace wick_test::published_models_tests {
 
 namespace {
 
@@ -212,3 +212,5 @@ TEST_CASE("pytorch/examples' own data set: pictures that a list names") {
     return torch::nll_loss(m.forward(batch.data), batch.target);
   });
 }
+
+}  // namespace wick_test::published_models_tests

@@ -29,6 +29,8 @@
 #include <wick/torch/detail/tensor.hpp>
 #include <wick/torch/tensor_batch.hpp>
 
+namespace wick_test::tensor_tests {
+
 static_assert(wick::detail::batchable<at::Tensor>);
 
 namespace {
@@ -282,3 +284,5 @@ TEST_CASE("features that a callable computes as tensors are made once, and come 
   }
   CHECK(runs == 20);
 }
+
+}  // namespace wick_test::tensor_tests

@@ -19,6 +19,8 @@
 #include <wick/pixels/image.hpp>
 #include <wick/torch/tensor_batch.hpp>
 
+namespace wick_test::tensor_batch_tests {
+
 namespace {
 
 using wick_test::contains;
@@ -440,3 +442,5 @@ TEST_CASE("a batch begins where vector loads like it") {
     CHECK(reinterpret_cast<std::uintptr_t>(batch.target.data_ptr()) % 64 == 0);
   }
 }
+
+}  // namespace wick_test::tensor_batch_tests

@@ -24,6 +24,8 @@
 #include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/tensor_dataset.hpp>
 
+namespace wick_test::tensor_dataset_tests {
+
 static_assert(wick::source<wick::detail::tensor_source<std::int64_t>>);
 static_assert(wick::source<wick::detail::tensor_source<wick::memory_view>>);
 
@@ -324,3 +326,5 @@ TEST_CASE("the fingerprint changes with values, labels, shape and type") {
   CHECK(pairs(data_of(6), data_of(6)) == pairs(data_of(6), data_of(6)));
   CHECK(pairs(data_of(6), data_of(6)) != pairs(data_of(6), data_of(6).add_(1)));
 }
+
+}  // namespace wick_test::tensor_dataset_tests

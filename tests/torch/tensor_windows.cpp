@@ -21,6 +21,8 @@
 #include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/tensor_windows.hpp>
 
+namespace wick_test::tensor_windows_tests {
+
 namespace {
 
 using wick_test::contains;
@@ -201,3 +203,5 @@ TEST_CASE("series that can't be read where they lie are refused, and named") {
                  "windows: there is no series"));
   CHECK(contains(message_of([] { return wick::windows(at::zeros({4, 0}), 2); }), "has no elements"));
 }
+
+}  // namespace wick_test::tensor_windows_tests

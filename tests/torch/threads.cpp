@@ -4,6 +4,8 @@
 #include <wick/base/detail/cpus.hpp>
 #include <wick/torch/threads.hpp>
 
+namespace wick_test::threads_tests {
+
 TEST_CASE("Torch gets the processors that the workers leave, and never none") {
   const int before = at::get_num_threads();
   const std::size_t all = wick::detail::available_cpus();
@@ -22,3 +24,5 @@ TEST_CASE("Torch gets the processors that the workers leave, and never none") {
   }
   at::set_num_threads(before);
 }
+
+}  // namespace wick_test::threads_tests

@@ -12,6 +12,8 @@
 #include "../support/message_of.hpp"
 #include <wick/wick.hpp>
 
+namespace wick_test::torch_data_tests {
+
 namespace {
 
 using wick_test::contains;
@@ -130,3 +132,5 @@ TEST_CASE("data sets without targets, and without a size") {
   CHECK(torch::equal(got, torch::arange(5).unsqueeze(1).expand({5, 2})));
   CHECK(contains(message_of([] { return wick::torch_data(endless()).size(); }), "doesn't know its size"));
 }
+
+}  // namespace wick_test::torch_data_tests

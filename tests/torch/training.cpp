@@ -27,6 +27,8 @@
 #include <wick/transforms/crop.hpp>
 #include <wick/transforms/flip.hpp>
 
+namespace wick_test::training_tests {
+
 namespace {
 
 using wick_test::temp_dir;
@@ -93,3 +95,5 @@ TEST_CASE("a model learns from pinned and transferred batches, and the same with
   CHECK(trained(dir, wick::cache_on_disk((dir / "cache").string())) == losses);
   CHECK(trained(dir, wick::cache_on_disk((dir / "cache").string())) == losses);  // all of it from the disk
 }
+
+}  // namespace wick_test::training_tests

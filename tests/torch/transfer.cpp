@@ -32,6 +32,8 @@
 #include <wick/torch/tensor_batch.hpp>
 #include <wick/torch/transfer.hpp>
 
+namespace wick_test::transfer_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::transfer_stage, wick::stage_kind::batch>);
 
 namespace {
@@ -725,3 +727,5 @@ TEST_CASE("samples on a device are refused, with what to write instead") {
   CHECK(contains(text, "row-0: batch: a tensor on privateuseone:0 can't be batched",
                  "transfer() after batch()"));
 }
+
+}  // namespace wick_test::transfer_tests

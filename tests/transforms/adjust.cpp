@@ -5,7 +5,8 @@
 #include "stages.hpp"
 #include <wick/transforms/adjust.hpp>
 
-using namespace wick_test;
+namespace wick_test::adjust_tests {
+
 using wick::image;
 
 TEST_CASE("brightness, contrast, saturation and hue give torchvision's levels") {
@@ -65,3 +66,5 @@ TEST_CASE("amounts that mean nothing are refused by name") {
                  "random_adjust_sharpness"));
   CHECK(contains(message_of([] { return wick::random_adjust_sharpness(1, 2); }), "probability 2"));
 }
+
+}  // namespace wick_test::adjust_tests

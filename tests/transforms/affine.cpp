@@ -9,7 +9,8 @@
 #include <wick/transforms/affine.hpp>
 #include <wick/transforms/normalize.hpp>
 
-using namespace wick_test;
+namespace wick_test::affine_tests {
+
 using wick::image;
 using wick::interpolation;
 
@@ -210,3 +211,5 @@ TEST_CASE("what means nothing is refused by name") {
   CHECK(contains(message_of([&] { return wick::perspective(square, line); }), "three of the corners"));
   CHECK(contains(message_of([&] { return wick::perspective(line, square); }), "three of the corners"));
 }
+
+}  // namespace wick_test::affine_tests

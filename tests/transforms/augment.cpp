@@ -19,7 +19,8 @@
 #include <wick/transforms/levels.hpp>
 #include <wick/transforms/normalize.hpp>
 
-using namespace wick_test;
+namespace wick_test::augment_tests {
+
 using wick::image;
 
 // That each result is one of torchvision's, and that all of these come, is tried by
@@ -200,3 +201,5 @@ TEST_CASE("what means nothing is refused by name") {
                  }),
                  "after normalize"));
 }
+
+}  // namespace wick_test::augment_tests

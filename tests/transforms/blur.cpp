@@ -5,7 +5,8 @@
 #include "stages.hpp"
 #include <wick/transforms/blur.hpp>
 
-using namespace wick_test;
+namespace wick_test::blur_tests {
+
 using wick::image;
 
 TEST_CASE("gaussian_blur gives torchvision's levels, borders mirrored") {
@@ -85,3 +86,5 @@ TEST_CASE("kernels and deviations that mean nothing are refused by name") {
                  "random_gaussian_blur: sigma 2.0", "the least one first"));
   CHECK(contains(message_of([] { return wick::random_gaussian_blur(3, {.p = 2}); }), "probability 2"));
 }
+
+}  // namespace wick_test::blur_tests

@@ -11,7 +11,8 @@
 #include "stages.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::color_stages_tests {
+
 using wick::image;
 
 namespace {
@@ -127,3 +128,5 @@ TEST_CASE("pictures of 16 bits, numbers of classes and normalized ones are refus
                  }),
                  "grayscale"));
 }
+
+}  // namespace wick_test::color_stages_tests

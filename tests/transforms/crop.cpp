@@ -7,12 +7,13 @@
 #include "../support/picture.hpp"
 #include <wick/transforms/crop.hpp>
 
+namespace wick_test::crop_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::center_crop_stage, wick::stage_kind::sample_or_data>);
 static_assert(wick::detail::stage_of<wick::detail::random_crop_stage, wick::stage_kind::sample_or_data>);
 static_assert(
     wick::detail::stage_of<wick::detail::random_resized_crop_stage, wick::stage_kind::sample_or_data>);
 
-using namespace wick_test;
 using wick::image;
 using wick::rect;
 
@@ -150,3 +151,5 @@ TEST_CASE("a random crop depends on seed, epoch, position and stage, and on noth
   CHECK_FALSE(choose(1, 2, 0, 4) == r);
   CHECK_FALSE(choose(1, 2, 3, 0) == r);
 }
+
+}  // namespace wick_test::crop_tests

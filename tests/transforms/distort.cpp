@@ -9,7 +9,8 @@
 #include "stages.hpp"
 #include <wick/transforms/distort.hpp>
 
-using namespace wick_test;
+namespace wick_test::distort_tests {
+
 using wick::image;
 
 TEST_CASE("random_channel_permutation gives each order of the colors equally often, and leaves gray alone") {
@@ -57,3 +58,5 @@ TEST_CASE("ranges that mean nothing are refused by name") {
   CHECK(contains(message({.hue = {-0.6, 0}}), "hue -0.6", "-0.5 to 0.5"));
   CHECK(contains(message({.p = 3}), "probability"));
 }
+
+}  // namespace wick_test::distort_tests

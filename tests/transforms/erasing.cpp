@@ -9,7 +9,8 @@
 #include <wick/transforms/normalize.hpp>
 #include <wick/transforms/to_float.hpp>
 
-using namespace wick_test;
+namespace wick_test::erasing_tests {
+
 using wick::image;
 
 namespace {
@@ -177,3 +178,5 @@ TEST_CASE("what means nothing is refused by name") {
       message_of([&] { return after(wick::random_erasing({.p = 1}), after(wick::to_float(), p)).pixels(); }),
       "random_erasing the last"));
 }
+
+}  // namespace wick_test::erasing_tests

@@ -3,6 +3,8 @@
 #include "../support/picture.hpp"
 #include <wick/transforms/flip.hpp>
 
+namespace wick_test::flip_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::horizontal_flip_stage, wick::stage_kind::sample_or_data>);
 static_assert(wick::detail::stage_of<wick::detail::vertical_flip_stage, wick::stage_kind::sample_or_data>);
 static_assert(
@@ -10,7 +12,6 @@ static_assert(
 static_assert(
     wick::detail::stage_of<wick::detail::random_vertical_flip_stage, wick::stage_kind::sample_or_data>);
 
-using namespace wick_test;
 using wick::image;
 
 namespace {
@@ -63,3 +64,5 @@ TEST_CASE("what is no probability is refused") {
                  "0 to 1"));
   CHECK(contains(message_of([] { return wick::random_vertical_flip(-0.1); }), "random_vertical_flip"));
 }
+
+}  // namespace wick_test::flip_tests

@@ -11,7 +11,7 @@
 #include "../support/picture.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::geometry_stages_tests {
 
 namespace {
 
@@ -79,3 +79,5 @@ TEST_CASE("turned, tilted and framed batches are the same at any number of worke
   CHECK(rows(2, 4) == one);
   CHECK(rows(4, 1) == one);
 }
+
+}  // namespace wick_test::geometry_stages_tests

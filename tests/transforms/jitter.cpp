@@ -6,11 +6,12 @@
 #include "../support/picture.hpp"
 #include <wick/transforms/jitter.hpp>
 
+namespace wick_test::jitter_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::stage_kind::sample_or_data>);
 static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::stage_kind::sample_or_data>);
 static_assert(wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::stage_kind::sample_or_data>);
 
-using namespace wick_test;
 using wick::image;
 
 namespace {
@@ -90,3 +91,5 @@ TEST_CASE("amounts that mean nothing are refused by name") {
   CHECK(contains(message_of([] { return wick::grayscale(2); }), "2 channels", "3 equal"));
   CHECK(contains(message_of([] { return wick::random_grayscale(2); }), "random_grayscale"));
 }
+
+}  // namespace wick_test::jitter_tests

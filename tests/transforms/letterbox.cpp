@@ -13,7 +13,8 @@
 #include <wick/transforms/letterbox.hpp>
 #include <wick/transforms/resize.hpp>
 
-using namespace wick_test;
+namespace wick_test::letterbox_tests {
+
 using wick::image;
 using wick::rect;
 
@@ -85,3 +86,5 @@ TEST_CASE("each parameter of a letterbox changes its fingerprint, and a size of 
             .size() == 7);
   CHECK(contains(message_of([] { return wick::letterbox(0); }), "letterbox", "at least 1"));
 }
+
+}  // namespace wick_test::letterbox_tests

@@ -6,7 +6,8 @@
 #include "stages.hpp"
 #include <wick/transforms/levels.hpp>
 
-using namespace wick_test;
+namespace wick_test::levels_tests {
+
 using wick::image;
 
 namespace {
@@ -100,3 +101,5 @@ TEST_CASE("arguments that mean nothing are refused by name") {
       contains(message_of([] { return wick::random_solarize(1, 1.5); }), "random_solarize: probability 1.5"));
   CHECK(contains(message_of([] { return wick::random_invert(-1); }), "random_invert: probability"));
 }
+
+}  // namespace wick_test::levels_tests

@@ -14,7 +14,8 @@
 #include <wick/core.hpp>
 #include <wick/transforms/mixing.hpp>
 
-using namespace wick_test;
+namespace wick_test::mixing_tests {
+
 using wick::soft_label;
 
 namespace {
@@ -321,3 +322,5 @@ TEST_CASE("what can't be mixed is an error") {
   CHECK(contains(message_of([&] { wick::detail::blend(a, wick::image(4, 5, 3), 0.5); }), "one size"));
   CHECK(contains(message_of([&] { wick::detail::soften(soft_label{{1, 0}}, 3); }), "2 classes"));
 }
+
+}  // namespace wick_test::mixing_tests

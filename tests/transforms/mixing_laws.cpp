@@ -12,7 +12,7 @@
 #include <wick/core.hpp>
 #include <wick/transforms/mixing.hpp>
 
-using namespace wick_test;
+namespace wick_test::mixing_laws_tests {
 
 namespace {
 
@@ -159,3 +159,5 @@ TEST_CASE("a set of one sample is mixed with itself") {
   CHECK(got->target.shares == std::vector<float>{0, 0, 1, 0});
   CHECK(!mixed.next().has_value());
 }
+
+}  // namespace wick_test::mixing_laws_tests

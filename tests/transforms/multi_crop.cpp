@@ -26,7 +26,8 @@
 #include <wick/transforms/multi_crop.hpp>
 #include <wick/transforms/normalize.hpp>
 
-using namespace wick_test;
+namespace wick_test::multi_crop_tests {
+
 using wick::image;
 using wick::lazy_image;
 
@@ -180,3 +181,5 @@ TEST_CASE("views are columns of a batch, the same at any number of workers and r
   CHECK(rows(1, 4) == one);
   CHECK(rows(4, 1) == one);
 }
+
+}  // namespace wick_test::multi_crop_tests

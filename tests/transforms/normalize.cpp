@@ -6,9 +6,9 @@
 #include "../support/picture.hpp"
 #include <wick/transforms/normalize.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::normalize_stage, wick::stage_kind::sample_or_data>);
+namespace wick_test::normalize_tests {
 
-using namespace wick_test;
+static_assert(wick::detail::stage_of<wick::detail::normalize_stage, wick::stage_kind::sample_or_data>);
 
 TEST_CASE("normalize writes float32 straight into the slot, after any geometry") {
   const auto stage = wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
@@ -54,3 +54,5 @@ TEST_CASE("numbers that cannot normalize are refused when the stage is made") {
                  "3 means and 2 deviations"));
   CHECK(contains(message_of([] { return wick::normalize({1, 2, 3, 4, 5}, 1); }), "5 values"));
 }
+
+}  // namespace wick_test::normalize_tests

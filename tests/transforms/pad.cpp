@@ -6,9 +6,10 @@
 #include <wick/image/detail/padding.hpp>
 #include <wick/transforms/pad.hpp>
 
+namespace wick_test::pad_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::stage_kind::sample_or_data>);
 
-using namespace wick_test;
 using wick::image;
 using wick::padding_mode;
 
@@ -67,3 +68,5 @@ TEST_CASE("what cannot be padded says how much can") {
   CHECK(contains(message_of([] { return padded("abc", 0, 4, padding_mode::symmetric); }), "at most 3"));
   CHECK(contains(message_of([] { return wick::pad(-1); }), "negative padding"));
 }
+
+}  // namespace wick_test::pad_tests

@@ -16,7 +16,8 @@
 #include <wick/image/polygons.hpp>
 #include <wick/transforms/random_iou_crop.hpp>
 
-using namespace wick_test;
+namespace wick_test::random_iou_crop_tests {
+
 using wick::boxes;
 using wick::image;
 
@@ -194,3 +195,5 @@ TEST_CASE("each parameter of random_iou_crop changes its fingerprint, and what m
                  }),
                  "box 0"));
 }
+
+}  // namespace wick_test::random_iou_crop_tests

@@ -9,9 +9,10 @@
 #include <wick/transforms/pad.hpp>
 #include <wick/transforms/resize.hpp>
 
+namespace wick_test::resize_tests {
+
 static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::stage_kind::sample_or_data>);
 
-using namespace wick_test;
 using size = std::pair<int, int>;
 
 TEST_CASE("resize by the shorter edge cuts the longer one off to a whole number, as torchvision does") {
@@ -114,3 +115,5 @@ TEST_CASE("nearest gives Torch's nearest-exact where a center falls between two 
   CHECK(middle(41, 88) == 1);
   CHECK(middle(141, 100) == 1);
 }
+
+}  // namespace wick_test::resize_tests

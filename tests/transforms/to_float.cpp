@@ -17,7 +17,8 @@
 #include <wick/transforms/normalize.hpp>
 #include <wick/transforms/to_float.hpp>
 
-using namespace wick_test;
+namespace wick_test::to_float_tests {
+
 using wick::image;
 
 TEST_CASE("to_float gives level / 255 as float32, in either layout") {
@@ -97,3 +98,5 @@ TEST_CASE("a wick::image in a struct is refused as float32, and the message says
   CHECK(contains(refused(wick::to_float()), "8 bits", "float32", "wick::lazy_image"));
   CHECK(contains(refused(wick::normalize(0.5, 0.5)), "8 bits", "float32", "wick::lazy_image"));
 }
+
+}  // namespace wick_test::to_float_tests

@@ -18,7 +18,8 @@
 #include <wick/transforms/flip.hpp>
 #include <wick/transforms/to_image.hpp>
 
-using namespace wick_test;
+namespace wick_test::to_image_tests {
+
 using wick::dtype;
 using wick::layout;
 using wick::memory_view;
@@ -133,3 +134,5 @@ TEST_CASE("a mask in memory follows its picture") {
                  "3 channels"));
   CHECK(wick::to_image().fingerprint() != wick::to_image({.layout = layout::nhwc}).fingerprint());
 }
+
+}  // namespace wick_test::to_image_tests

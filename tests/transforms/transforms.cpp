@@ -8,7 +8,7 @@
 #include "../support/picture.hpp"
 #include <wick/core.hpp>
 
-using namespace wick_test;
+namespace wick_test::transforms_tests {
 
 namespace {
 
@@ -134,3 +134,5 @@ TEST_CASE("a state of a training with another crop is refused, and the stage is 
                          loader_with(wick::center_crop(32), wick::normalize(0.5, 0.25))),
                  "the 3rd stage, normalize, was made with other parameters"));
 }
+
+}  // namespace wick_test::transforms_tests
