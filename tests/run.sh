@@ -47,8 +47,8 @@ wick_get_s3
 if ((${#rooms[@]} == 0)); then
   wick_part style bash tests/style.sh structure format spelling
   wick_part build wick_build_preset debug
-  # The programs of a build that failed may be older ones.
-  [[ " ${wick_failed_parts[*]-} " == *" build "* ]] || wick_part test wick_test_preset debug -LE "^compiles$" "${ctest_arguments[@]}"
+  # The programs of a build that failed may be older ones. One test more than processors runs: some wait for servers.
+  [[ " ${wick_failed_parts[*]-} " == *" build "* ]] || wick_part test wick_test_preset debug -j "$((wick_jobs + 1))" -LE "^compiles$" "${ctest_arguments[@]}"
   wick_finish_parts tests/run.sh
   exit
 fi
