@@ -89,7 +89,7 @@ part_oldest() {
   wick_make_venv cmake-venv "cmake==$wick_cmake_minimum.*"
   (
     export PATH=$wick_root/build/cmake-venv/bin:$PATH
-    wick_build_preset oldest && wick_test_preset oldest
+    wick_build_preset oldest all wick_test_failing_allocations && wick_test_preset oldest
   )
 }
 part_release() { wick_build_preset release && wick_test_preset release -LE slow; }

@@ -7,7 +7,8 @@
 #   --no-install  only name what is missing, and stop with 1
 #
 # Without a room: format, spelling and structure, then the tests of a landing, without its sanitizers and without what compiles
-# programs of users: misuse, pairs, consume, guides, and all examples but three. As rooms they are compiled and run, too.
+# wick again (allocations/failing) or programs of users: misuse, pairs, consume, guides, and all examples but three. As rooms
+# they are compiled and run, too.
 # tests/landing.sh runs all of it, tests/nightly.sh what takes longer.
 # The build is in build/debug; ccache is used where it is installed. The same with CMake alone:
 # cmake --preset debug && cmake --build --preset debug && ctest --preset debug -LE compiles.
@@ -60,6 +61,8 @@ for room in "${rooms[@]}"; do
     wick_configure_options=(-D WICK_EXAMPLE_TESTS=)
   elif [[ $room == guides ]]; then
     targets+=(wick_guides)
+  elif [[ $room == allocations ]]; then
+    targets+=(tests/allocations/all wick_test_failing_allocations)
   elif [[ -e tests/$room/CMakeLists.txt ]]; then
     targets+=("tests/$room/all")
   else
