@@ -59,11 +59,9 @@ check_structure() {
 }
 
 check_format() {
-  if ((${#fix[@]})); then
-    clang-format-16 -i "${sources[@]}"
-  else
-    clang-format-16 --dry-run -Werror "${sources[@]}"
-  fi
+  local options=(--dry-run -Werror)
+  ((${#fix[@]})) && options=(-i)
+  printf '%s\0' "${sources[@]}" | xargs -0 -n 100 -P "$(nproc)" clang-format-16 "${options[@]}"
 }
 
 # `cancelled` is as American as `canceled`. The others are names: a filter of PNG, a count of inputs, a picture's file.
@@ -102,10 +100,11 @@ check_tidy() {
 mkdir -p "$wick_logs"
 failed=()
 for check in ${checks[*]}; do
-  start=$SECONDS
-  if "check_$check"; then
+  start=$SECONDS log=$wick_logs/style-$check.log
+  if wick_watch "$check" "$log" "check_$check"; then
     wick_say "$check: $((SECONDS - start)) s"
   else
+    cat "$log" >&2
     failed+=("$check")
   fi
 done
