@@ -44,16 +44,9 @@ struct alignas(64) batch_job {
   batch_job& operator=(const batch_job&) = delete;
   virtual ~batch_job() = default;
 
-  // The number of unclaimed positions; the bits above it hold the batch's sequence number, as far as it fits.
-  // So if the ring has wrapped around meanwhile, a late worker finds nothing to claim rather than positions
-  // of the newest batch. The fields below are read only after a successful claim, and stay unchanged until
-  // all claimed samples are finished.
-  std::atomic<std::uint64_t> left{0};
-  alignas(64) std::atomic<std::uint64_t> unfinished{0};
-  std::atomic<std::uint64_t> print{
-      0};  // sum over its samples, for epoch_fingerprint; written as rarely as `unfinished`
-
-  alignas(64) std::uint64_t sequence = 0;  // counted since the loader began
+  // These share the line of the pointer to virtual functions, which each thread reads; they change only when
+  // a batch begins or ends.
+  std::uint64_t sequence = 0;  // counted since the loader began
   std::uint64_t epoch = 0;
   std::shared_ptr<const epoch_order> order;
   std::uint64_t number = 0;  // in its epoch
@@ -64,8 +57,18 @@ struct alignas(64) batch_job {
   pipeline_run* of = nullptr;               // the run that makes it
   std::size_t bytes = sizeof(batch_job);    // including what the pipeline adds
   std::atomic<bool> cancelled{false};
-  owned<activity_table> under_way;  // suspending work: samples by slot, then the batch itself
-  std::mutex mutex;                 // guards the members below until all samples have ended
+
+  // The number of unclaimed positions; the bits above it hold the batch's sequence number, as far as it fits.
+  // So if the ring has wrapped around meanwhile, a late worker finds nothing to claim rather than positions
+  // of the newest batch. The other fields are read only after a successful claim, and stay unchanged until
+  // all claimed samples are finished.
+  alignas(64) std::atomic<std::uint64_t> left{0};
+  alignas(64) std::atomic<std::uint64_t> unfinished{0};
+  std::atomic<std::uint64_t> print{
+      0};  // sum over its samples, for epoch_fingerprint; written as rarely as `unfinished`
+
+  alignas(64) owned<activity_table> under_way;  // suspending work: samples by slot, then the batch itself
+  std::mutex mutex;                             // guards the members below until all samples have ended
   std::vector<failure> failures;
   std::vector<std::uint32_t> last_failures;  // by slot: index into `failures`; empty until something fails
   std::atomic<bool> others_failed{false};    // some of `failures` are of others drawn for a sample

@@ -51,8 +51,8 @@ struct pipeline_facts {
 };
 
 /// The positions of an epoch that make up each batch, and the source's sample at each position. A plan
-/// doesn't change; any thread may ask it.
-class erased_plan {
+/// doesn't change; any thread may ask it, so it shares no cache line with what threads write.
+class alignas(64) erased_plan {
  public:
   explicit erased_plan(const shard_stage& shard) noexcept : shard_(shard) {}
   erased_plan(const erased_plan&) = delete;
@@ -125,7 +125,7 @@ struct sample_run {
 
 /// A source and its stages. Workers call the functions for samples and batches at the same time, for
 /// different slots and batches. A batch must come from make_batch() of the same pipeline.
-class erased_pipeline {
+class alignas(64) erased_pipeline {
  public:
   erased_pipeline() = default;
   erased_pipeline(const erased_pipeline&) = delete;

@@ -92,8 +92,9 @@ class order_stages<std::index_sequence<I...>, Stages...> {
   std::uint64_t positions_;
 };
 
+/// Not on a line with the count of its owners, which threads write for each batch.
 template <class Order>
-struct typed_order final : epoch_order {
+struct alignas(64) typed_order final : epoch_order {
   explicit typed_order(Order o) : of_stages(std::move(o)) {}
   Order of_stages;
 };
