@@ -138,7 +138,8 @@ ROOMS = {
     ),
     "ext": (
         "For authors of stages, sources, and codecs",
-        "The requirements for a source or a stage, and the traits of a stage that the engine uses. The decoders that "
+        "Names in namespace `wick::ext`: those of `slot`, `record_frame`, `has_no_parts`, `environment`, `stop_token`, and `sync_wait()` are on the "
+        "pages that they belong to. The requirements for a source or a stage, and the traits of a stage that the engine uses. The decoders that "
         "[decode()](image.md#decode) uses, and how to write your own.",
         ["formats", "changing_data"],
     ),
@@ -198,7 +199,8 @@ class House:
                 self.add(d.within, within + tuple(d.name.split("::")), path)
             elif d.name.startswith("operator"):
                 pass
-            elif within in (("wick",), ("wick", "python")):
+            elif within in (("wick",), ("wick", "ext"), ("wick", "python")):
+                d.scope = "::".join(within)
                 self.public.setdefault(d.name, []).append(d)
             elif within == ("wick", "detail") and d.kind == "class" and d.defined and not d.special:
                 self.hidden.setdefault(d.name, d)
@@ -286,12 +288,12 @@ class Writer:
         out = []
         for i, piece in enumerate(re.split(r"(`[^`]*`)", text)):
             if i % 2:
-                name = re.fullmatch(r"`(?:wick::)?(\w+)(?:\(\))?`", piece)
+                name = re.fullmatch(r"`(?:wick::)?(?:ext::)?(\w+)(?:\(\))?`", piece)
                 known = name and name.group(1) in self.house.public and name.group(1) != own and ("(" in piece or "wick::" in piece)
                 out.append(f"[{piece}]({self.link(name.group(1))})" if known else piece)
                 continue
             at = 0
-            for m in re.finditer(r"(?<![\w.:/<])(wick::)?(\w+)((?:(?:::|\.)[a-z_]\w*)*)(\(\)|<[^<>]*>)?", piece):
+            for m in re.finditer(r"(?<![\w.:/<])(wick::(?:ext::)?)?(\w+)((?:(?:::|\.)[a-z_]\w*)*)(\(\)|<[^<>]*>)?", piece):
                 scoped, name, members, call = m.groups()
                 if not (call or scoped or members.startswith("::")) or name == "std" and not members:
                     continue
@@ -373,7 +375,8 @@ class Writer:
         return (template + "\n" if template else "") + (wrapped(text) if wrap else text)
 
     def synopsis(self, declarations):
-        lines = [f"// <wick/{declarations[0].header}>"] if declarations[0].header else []
+        of_ext = ", namespace wick::ext" if getattr(declarations[0], "scope", "") == "wick::ext" else ""
+        lines = [f"// <wick/{declarations[0].header}>{of_ext}"] if declarations[0].header else []
         for d in declarations:
             if d.kind == "concept":
                 lines += d.source.splitlines()
@@ -659,8 +662,8 @@ def tidy(lines):
 def names_page(house):
     writer = Writer(house, None)
     lines = ["# Public names", "",
-             f"Everything in namespace `wick` itself: {sum(not house.takes(n) for n in house.public)} names, without the structs of "
-             "options, which [the reference](reference/index.md) shows after the functions that take them. `docs/reference.py` writes both from the headers.", ""]
+             f"Everything in namespaces `wick`, `wick::ext`, and `wick::python`: {sum(not house.takes(n) for n in house.public)} names, without "
+             "the structs of options that functions take, which [the reference](reference/index.md) shows after the functions that take them. `docs/reference.py` writes both from the headers.", ""]
     for room, (title, _, _) in ROOMS.items():
         mine = [n for n in sorted(house.public) if house.room_of(house.main(n)) == room and not house.takes(n)]
         lines += [f"## {title}", "", "| name | header | |", "|---|---|---|"]
@@ -668,7 +671,8 @@ def names_page(house):
             d = house.main(n)
             about = writer.prose(first_sentence(summary_of(house, n)), n).replace("|", "\\|")
             about = re.sub(r"\]\((?=\w+\.md)", "](reference/", about)
-            lines.append(f"| [`{n}`](reference/{writer.link(n)}) | `{d.header}` | {about} |")
+            scope = "ext::" if d.scope == "wick::ext" else ""
+            lines.append(f"| [`{scope}{n}`](reference/{writer.link(n)}) | `{d.header}` | {about} |")
         lines.append("")
     lines += ["## Macros", "", "| name | |", "|---|---|"]
     lines += [f"| `{n}` | {about} |" for n, about in MACROS.items()]
@@ -694,7 +698,8 @@ def index_page(house):
         mine = [n for n in sorted(house.public) if house.room_of(house.main(n)) == room and not house.takes(n)]
         lines += [f"## [{title}]({PAGE_OF[room]})", ""]
         for n in mine:
-            lines.append(f"- [`{n}`]({writer.link(n)}): {writer.prose(first_sentence(summary_of(house, n)), n)}")
+            scope = "ext::" if house.main(n).scope == "wick::ext" else ""
+            lines.append(f"- [`{scope}{n}`]({writer.link(n)}): {writer.prose(first_sentence(summary_of(house, n)), n)}")
         lines.append("")
     return tidy(lines)
 

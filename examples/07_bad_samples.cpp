@@ -46,12 +46,12 @@ int main(int argc, char** argv) try {
                       .failure_log_file = "failures.jsonl",
                       .quarantine = known});
 
-  std::size_t told = 0;
+  std::size_t reported = 0;
   for (std::uint64_t epoch = 0; epoch < static_cast<std::uint64_t>(args["epochs"]); ++epoch) {
     std::int64_t samples = 0;
     for (auto& batch : train.epoch(epoch)) samples += batch.target.size(0);
-    for (; told < train.failure_log().entries().size(); ++told) {
-      const wick::failure_log_entry& e = train.failure_log().entries()[told];
+    for (; reported < train.failure_log().entries().size(); ++reported) {
+      const wick::failure_log::entry& e = train.failure_log().entries()[reported];
       std::cout << e.key << ": " << e.stage << ": " << e.text << "; in its place: " << e.substitute << "\n";
     }
     std::cout << "epoch " << epoch << ": " << samples << " samples, " << train.failure_log().total()

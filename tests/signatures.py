@@ -39,7 +39,7 @@ class Page:
                 now = self.declaration(line)
             elif line.startswith(("#", "**")):
                 now = self.close()
-            elif self.within and re.match(r" *- (Also )?`|  `.*`<br>$", line):
+            elif self.within and re.match(r"- (Also )?`|  `.*`<br>$", line):
                 # What a virtual function throws isn't printed; that of a derived class must throw no more.
                 found = [re.sub(r"^virtual (.*?)( = 0)?$", r"virtual \1 noexcept\2", s) for s in re.findall("`([^`]*)`", line)]
                 now = " ".join(s + ";" for s in found)
@@ -79,7 +79,7 @@ class Page:
 def main():
     pages = {page: Page(page.read_text(encoding="utf-8")) for page in sorted((ROOT / "docs" / "reference").glob("*.md"))}
     base = ROOT / "include" / "wick"
-    files = [(f"{base}/all.hpp", "namespace all { using namespace wick; using namespace wick::detail; using namespace wick::python; }\n")]
+    files = [(f"{base}/all.hpp", "namespace all { using namespace wick; using namespace wick::ext; using namespace wick::detail; using namespace wick::python; }\n")]
     files += [(str(path), "\n".join(page.lines) + "\n") for path, page in pages.items()]
     parse(base, headers_of(base, {"detail"}), files)
     if empty := [path.name for path, page in pages.items() if page.count == 0 and path.stem not in ("index", "version")] or not pages:

@@ -63,6 +63,9 @@ HOME_OF = {
 # What is in a CMake target of its own, beside core.hpp and wick.hpp, since it needs another library.
 OWN_TARGETS = {"sources/lmdb.hpp", "tables/parquet.hpp"}
 OWN_ROOMS = {"stores"}
+# The namespaces in wick that have public names: for authors of stages and sources, and for extensions of Python.
+INNER = ("ext", "python")
+MOST_NAMES = 200
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"version.hpp"}
 WITH_TORCH = {"wick.hpp", "torch.hpp"}
@@ -128,14 +131,25 @@ def circles(graph: dict) -> list:
 
 
 def public_names(declarations: list, within: str = "") -> list:
-    """The names that a header declares in namespace wick, outside wick::detail."""
+    """The names that a header declares in namespace wick, outside wick::detail; those of wick::ext as ext::name."""
     found = []
     for d in declarations:
         if d.kind == "namespace":
             found += public_names(d.within, f"{within}::{d.name}")
         elif "detail" not in within.split("::"):
-            found.append(d.name)
+            inner = [n for n in within.split("::") if n in INNER]
+            found.append("::".join([*inner, d.name or ""]))
     return found
+
+
+def by_use(names: set) -> dict:
+    """Public names by who uses them: docs/decisions/names.md."""
+    names = {n for n in names if n.split("::")[-1] and not n.split("::")[-1].startswith("operator")}
+    groups = {inner: {n for n in names if n.startswith(f"{inner}::")} for inner in INNER}
+    own = {n for n in names if "::" not in n}
+    groups["options"] = {n for n in own if n.endswith("_options")}
+    groups["programs"] = own - groups["options"]
+    return groups
 
 
 def signatures_with_detail(declarations: list, within: tuple = ()) -> list:
@@ -175,7 +189,7 @@ def options_that_guess(text: str) -> list:
 
 def figures(base: Path, headers: list) -> None:
     """Prints what there is, room by room."""
-    declared = read(base, {"detail"})
+    declared = read(base)
     rooms, names, signatures = collections.defaultdict(lambda: [0, 0, 0, 0]), set(), []
     for header in headers:
         text = (base / header).read_text(encoding="utf-8")
@@ -183,8 +197,9 @@ def figures(base: Path, headers: list) -> None:
         row = rooms[parts[0] if len(parts) > 1 else "(top)"]
         row[("detail" in parts) + 2 * ("impl" in parts)] += 1
         row[3] += text.count("\n")
+        if "impl" not in parts:
+            names.update(public_names(declared.get(header, [])))
         if not {"detail", "impl"} & set(parts):
-            names |= {n for n in public_names(declared.get(header, [])) if n and not n.startswith("operator")}
             signatures += [f"{header}: {s}" for s in signatures_with_detail(declared.get(header, []))]
     print(f"{'room':12} {'public':>7} {'detail':>7} {'bodies':>7} {'lines':>7}")
     for room, row in sorted(rooms.items()):
@@ -193,7 +208,12 @@ def figures(base: Path, headers: list) -> None:
     print(f"{'all':12} {total[0]:7} {total[1]:7} {total[2]:7} {total[3]:7}")
     for signature in signatures:
         print(f"of wick::detail: {signature}")
-    print(f"{len(names)} public names, {len(signatures)} public signatures with wick::detail")
+    groups = by_use(names)
+    print(
+        f"public names: {len(groups['programs'])} that programs write, {len(groups['options'])} structs of options, "
+        f"{len(groups['ext'])} in wick::ext, {len(groups['python'])} in wick::python"
+    )
+    print(f"{len(signatures)} public signatures with wick::detail")
 
 
 def said_twice(base: Path, headers: list) -> list:
@@ -307,6 +327,9 @@ def main() -> int:
             for signature in signatures_with_detail(declared.get(header, [])):
                 say(f"{signature} takes or is something of wick::detail, which users can't name")
 
+    written = by_use({n for h in headers if "impl" not in Path(h).parts for n in public_names(declared.get(h, []))})["programs"]
+    if len(written) > MOST_NAMES:
+        faults.append(f"namespace wick has {len(written)} names that programs write, over {MOST_NAMES}: docs/decisions/names.md")
     faults += namesakes(headers) + said_twice(base, headers) + shared_names(root)
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told)]

@@ -128,7 +128,7 @@ struct example {
   bool reads = false;
   fault with, without;
   setting settings, mended;
-  wick::what_if change;
+  wick::report::what_if change;
   std::vector<std::string> said;  // one of them
 };
 
@@ -249,7 +249,7 @@ int main(int argc, char** argv) {
         const auto one = e.reads ? run_reading : run_plain;
         const outcome with = one(e.with, e.settings, seconds), without = one(e.without, e.mended, seconds);
         gains.push_back(without.rate / with.rate);
-        const wick::prediction p = with.report.predict(e.change);
+        const wick::report::prediction p = with.report.predict(e.change);
         predicted.push_back(p.gain);
         const std::string text = with.report.advice();
         const bool ok = std::any_of(e.said.begin(), e.said.end(),

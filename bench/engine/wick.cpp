@@ -40,7 +40,7 @@ class wick_peer final : public peer {
   explicit wick_peer(std::size_t workers) : on_(workers) {}
 
   answer spawn(std::uint64_t bursts, std::uint64_t each) override {
-    return wick::sync_wait(wick::detail::starts_on(
+    return wick::ext::sync_wait(wick::detail::starts_on(
         on_, [](wick::executor* on, std::uint64_t m, std::uint64_t n) -> wick::task<std::uint64_t> {
           std::uint64_t done = 0;
           for (std::uint64_t b = 0; b < m; ++b) {
@@ -53,15 +53,16 @@ class wick_peer final : public peer {
         }(&on_, bursts, each)));
   }
   answer call(std::uint64_t n) override {
-    return wick::sync_wait(wick::detail::starts_on(on_, [](std::uint64_t m) -> wick::task<std::uint64_t> {
-      std::uint64_t done = 0;
-      for (; done < m; ++done) co_await nothing();
-      co_return done;
-    }(n)));
+    return wick::ext::sync_wait(
+        wick::detail::starts_on(on_, [](std::uint64_t m) -> wick::task<std::uint64_t> {
+          std::uint64_t done = 0;
+          for (; done < m; ++done) co_await nothing();
+          co_return done;
+        }(n)));
   }
   answer fib(int n) override {
     std::uint64_t out = 0;
-    wick::sync_wait(wick::detail::starts_on(on_, fib_of(&on_, n, &out)));
+    wick::ext::sync_wait(wick::detail::starts_on(on_, fib_of(&on_, n, &out)));
     return out;
   }
   answer pipeline(std::uint64_t tokens) override {
@@ -74,7 +75,7 @@ class wick_peer final : public peer {
   }
   answer loops(std::span<const std::uint32_t> lengths) override {
     std::atomic<std::uint64_t> sum{0};
-    wick::sync_wait(wick::detail::starts_on(
+    wick::ext::sync_wait(wick::detail::starts_on(
         on_,
         [](wick::executor* on, std::span<const std::uint32_t> all,
            std::atomic<std::uint64_t>* to) -> wick::task<void> {
@@ -90,7 +91,7 @@ class wick_peer final : public peer {
     return sum.load();
   }
   answer ping_pong(std::uint64_t n) override {
-    return wick::sync_wait(
+    return wick::ext::sync_wait(
         wick::detail::starts_on(on_, [](wick::executor* on, std::uint64_t m) -> wick::task<std::uint64_t> {
           std::uint64_t done = 0;
           for (; done < m; ++done) co_await on->io().run(*on, [] {});

@@ -41,13 +41,14 @@ using images::job, images::settings, wick_bench::contestant, wick_bench::epochs_
 
 bool by_libjpeg_turbo = false;
 /// wick's decoder, or libjpeg-turbo in its place.
-const wick::codec decoder{"wick", wick::detail::jpeg_codec.probe, wick::detail::jpeg_codec.check_complete,
-                          wick::detail::jpeg_codec.decode,
-                          [](std::span<const std::byte> encoded, const wick::picture_info& info,
-                             const wick::decode_request& request, wick::row_sink& sink) {
-                            (by_libjpeg_turbo ? wick::detail::libjpeg_turbo_codec : wick::detail::jpeg_codec)
-                                .decode_rows(encoded, info, request, sink);
-                          }};
+const wick::ext::codec decoder{
+    "wick", wick::detail::jpeg_codec.probe, wick::detail::jpeg_codec.check_complete,
+    wick::detail::jpeg_codec.decode,
+    [](std::span<const std::byte> encoded, const wick::ext::picture_info& info,
+       const wick::ext::decode_request& request, wick::ext::row_sink& sink) {
+      (by_libjpeg_turbo ? wick::detail::libjpeg_turbo_codec : wick::detail::jpeg_codec)
+          .decode_rows(encoded, info, request, sink);
+    }};
 
 struct pictures {
   std::vector<std::string> files;
@@ -290,7 +291,7 @@ int run(const wick_bench::options& o, const fs::path& scripts) {
                  "images: --folder DIR with small/ and large/, as bench/images/make_set.py makes it\n");
     return 2;
   }
-  wick::codecs().add(decoder);
+  wick::ext::codecs().add(decoder);
   const fs::path root = o.folder, pixels = o.more_or_empty("--pixels");
   const auto at = [&](const char* name) { return settings{root / name, o.workers, {}}; };
   std::vector<workload> all;

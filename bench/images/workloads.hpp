@@ -28,7 +28,7 @@ struct settings {
 /// decode() by stb_image, whatever codec is in front of it.
 struct stb_decode {
   wick::lazy_image operator()(wick::bytes encoded) const {
-    wick::picture_info info;
+    wick::ext::picture_info info;
     wick::detail::stb_codec.probe(encoded.span(), info);
     info.decoder = &wick::detail::stb_codec;
     return wick::lazy_image(std::move(encoded), info, 3);

@@ -121,7 +121,7 @@ ratios measure(const wick_bench::options& o, const std::string& folder) {
   using record = std::array<std::uint8_t, Bytes>;
   const wick::loader_options options{.seed = 7, .workers = o.workers, .prefetch_next_epoch = false};
   wick::loader read(wick::records<record>(wick::files(path)) | wick::shuffle() | wick::read() |
-                        wick::decode_struct<record>() | wick::array_batch(batch_size),
+                        wick::decode_raw<record>() | wick::array_batch(batch_size),
                     options);
   wick::loader kept(
       wick::in_memory<record>(wick::files(path)) | wick::shuffle() | wick::array_batch(batch_size), options);

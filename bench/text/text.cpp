@@ -68,7 +68,7 @@ std::vector<std::uint64_t> shuffled(std::uint64_t n) {
 
 /// Differs when any byte does; the order does not count.
 std::uint64_t digest(const void* data, std::size_t size) {
-  return wick::fingerprint_hash().add(data, size).value();
+  return wick::ext::fingerprint_hash().add(data, size).value();
 }
 
 int open_file(const std::string& path) {

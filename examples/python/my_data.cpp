@@ -50,7 +50,7 @@ NB_MODULE(my_data, m) {
       m, "positions",
       [](const std::string& files, std::size_t size) {
         return wick::records<position>(wick::files(files)) | wick::shuffle() | wick::shard() | wick::read() |
-               wick::decode_struct<position>() | wick::map("to_planes", to_planes) |
+               wick::decode_raw<position>() | wick::map("to_planes", to_planes) |
                wick::array_batch<batch>(size);
       },
       nanobind::arg("files"), nanobind::arg("batch") = 1024, "Positions of packed files, as planes.");

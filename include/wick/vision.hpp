@@ -11,6 +11,7 @@
 #include <wick/image/polygons.hpp>
 #include <wick/image/read_image.hpp>
 #include <wick/sources/class_folder.hpp>
+#include <wick/sources/decode_raw.hpp>
 #include <wick/sources/idx.hpp>
 #include <wick/sources/image_folder.hpp>
 #include <wick/sources/records.hpp>

@@ -46,7 +46,7 @@ struct transform {
 
 template <class Stage>
 transform of_stage(const char* name, Stage stage) {
-  wick::fingerprint_hash hash;
+  wick::ext::fingerprint_hash hash;
   hash.add(Stage::traits.name);
   if constexpr (Stage::traits.has_fingerprint) hash.add(stage.fingerprint());
   return {name, "", hash.value(), [stage = std::move(stage)](wick::lazy_image picture, wick::context& c) {
@@ -57,8 +57,8 @@ transform of_stage(const char* name, Stage stage) {
 /// A list of transforms as one stage. Each draws its random numbers after those of the one before it.
 class transforms_stage {
  public:
-  static constexpr wick::stage_traits traits{
-      .name = "transforms", .kind = wick::stage_kind::data, .has_fingerprint = true};
+  static constexpr wick::ext::stage_traits traits{
+      .name = "transforms", .kind = wick::ext::stage_kind::data, .has_fingerprint = true};
 
   /// \throws wick::error
   explicit transforms_stage(std::vector<transform> list) : list_(std::move(list)) {
@@ -76,7 +76,7 @@ class transforms_stage {
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
-    wick::fingerprint_hash hash;
+    wick::ext::fingerprint_hash hash;
     for (const transform& t : list_) hash.add(t.fingerprint);
     return hash.value();
   }

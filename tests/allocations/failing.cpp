@@ -284,7 +284,7 @@ TEST_CASE("want of memory is thrown to who waits for a task, and nothing is left
       until = first + 1;
       armed = true;
       try {
-        got = future ? wick_test::as_future(ex, both(&ex)).get() : wick::sync_wait(both(&ex));
+        got = future ? wick_test::as_future(ex, both(&ex)).get() : wick::ext::sync_wait(both(&ex));
       } catch (const std::bad_alloc&) {
       }
       armed = false;

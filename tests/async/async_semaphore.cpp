@@ -15,9 +15,9 @@
 namespace wick_test::async_semaphore_tests {
 
 using wick::async_semaphore;
-using wick::environment;
-using wick::sync_wait;
 using wick::task;
+using wick::ext::environment;
+using wick::ext::sync_wait;
 using wick_test::eventually;
 using wick_test::rounds;
 

@@ -13,8 +13,8 @@
 
 namespace wick_test::awaitable_tests {
 
-using wick::sync_wait;
 using wick::task;
+using wick::ext::sync_wait;
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 namespace wick_test::environment_tests {
 
-using wick::environment;
+using wick::ext::environment;
 
 TEST_CASE("an executor alone is an environment that is never stopped") {
   wick::executor ex(1);

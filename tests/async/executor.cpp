@@ -383,7 +383,7 @@ TEST_CASE("workers that have nothing to do take no processor time, nor do I/O th
     auto calling = on->io().run(*on, [] {});
     co_await calling;
   };
-  wick::sync_wait(blocking(&ex));
+  wick::ext::sync_wait(blocking(&ex));
   REQUIRE(wick_test::eventually([&] { return ex.asleep() == 4; }));
   const auto used = [&] {
     double all = ex.io().used().processor;
@@ -434,9 +434,9 @@ TEST_CASE(
       co_return text;
     }
   };
-  CHECK(wick::sync_wait(stage::blocking(&ex, &ex, &refused)) ==
+  CHECK(wick::ext::sync_wait(stage::blocking(&ex, &ex, &refused)) ==
         "wick: wait() would block an I/O thread of the executor; write co_await it there");
-  CHECK(wick::sync_wait(stage::blocking(&ex, &other, &refused)) == "");
+  CHECK(wick::ext::sync_wait(stage::blocking(&ex, &other, &refused)) == "");
 }
 
 TEST_CASE("the time of other tenants is that of all who are and were there, without one's own") {
@@ -631,7 +631,7 @@ TEST_CASE("schedule continues on a worker") {
     co_await on->schedule();
     co_return on->this_slot();
   };
-  CHECK(wick::sync_wait(where(&ex)) < ex.workers());
+  CHECK(wick::ext::sync_wait(where(&ex)) < ex.workers());
 }
 
 TEST_CASE("a coroutine may hop between executors") {
@@ -646,7 +646,7 @@ TEST_CASE("a coroutine may hop between executors") {
     }
     co_return right;
   };
-  CHECK(wick::sync_wait(hop(&a, &b)) == 400);
+  CHECK(wick::ext::sync_wait(hop(&a, &b)) == 400);
 }
 
 TEST_CASE("a foreign thread has no slot") {
@@ -780,7 +780,7 @@ TEST_CASE(
     auto cpus = co_await operation;
     co_return cpus;
   };
-  CHECK(wick::sync_wait(ask(&ex)) == allowed);
+  CHECK(wick::ext::sync_wait(ask(&ex)) == allowed);
   CHECK(wick::detail::allowed_cpus() == allowed);  // this thread is as before
 }
 
@@ -823,16 +823,16 @@ TEST_CASE("in a forked child an executor refuses with a clear error, and its des
   const auto nap = [](executor* on) -> task<void> {
     co_await wick::sleep_for(std::chrono::milliseconds(1), *on);
   };
-  wick::sync_wait(block(ex.get()));  // all of its threads are there, and wait
-  wick::sync_wait(nap(ex.get()));
+  wick::ext::sync_wait(block(ex.get()));  // all of its threads are there, and wait
+  wick::ext::sync_wait(nap(ex.get()));
   CHECK(wick_test::in_a_child([&] {
           int bad = 0;
           call j([] {});
           bad += !ex->forked();
           bad += !refuses([&] { ex->post(&j); });
-          bad += !refuses([&] { wick::sync_wait(hop(ex.get())); });
-          bad += !refuses([&] { wick::sync_wait(block(ex.get())); });
-          bad += !refuses([&] { wick::sync_wait(nap(ex.get())); });
+          bad += !refuses([&] { wick::ext::sync_wait(hop(ex.get())); });
+          bad += !refuses([&] { wick::ext::sync_wait(block(ex.get())); });
+          bad += !refuses([&] { wick::ext::sync_wait(nap(ex.get())); });
           bad += !refuses([&] { static_cast<void>(wick_test::as_future(*ex, nothing())); });
           bad += !refuses([&] {
             wick::detail::scope s(*ex);
@@ -840,12 +840,12 @@ TEST_CASE("in a forked child an executor refuses with a clear error, and its des
           });
           ex.reset();
           executor own(2);  // a new one works
-          wick::sync_wait(hop(&own));
+          wick::ext::sync_wait(hop(&own));
           bad += own.forked();
           return bad;
         }) == 0);
   CHECK_FALSE(ex->forked());
-  wick::sync_wait(hop(ex.get()));  // the parent is as before
+  wick::ext::sync_wait(hop(ex.get()));  // the parent is as before
 }
 #endif
 #endif

@@ -25,9 +25,9 @@
 namespace wick_test::io_pool_tests {
 
 using wick::executor;
-using wick::sync_wait;
 using wick::task;
 using wick::detail::io_pool;
+using wick::ext::sync_wait;
 using wick_test::call;
 using wick_test::countdown;
 using wick_test::gate;

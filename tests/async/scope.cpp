@@ -13,8 +13,8 @@
 
 namespace wick_test::scope_tests {
 
-using wick::sync_wait;
 using wick::task;
+using wick::ext::sync_wait;
 using wick_test::counted;
 using wick_test::rounds;
 

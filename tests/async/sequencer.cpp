@@ -184,7 +184,7 @@ TEST_CASE("a coroutine that awaits gets everything in order from several publish
     const auto count = static_cast<std::size_t>(rounds(5'000, 1'500));
     sequencer<numbered> s(capacity);
     publishers p(s, count, s.capacity(), 3);
-    CHECK(wick::sync_wait(consume(&s, &p, &ex, count)) == 0);
+    CHECK(wick::ext::sync_wait(consume(&s, &p, &ex, count)) == 0);
   }
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("a consumer may look, sleep and await by turns") {
     if (n % 3 == 0)
       it = s.take();
     else if (n % 3 == 1)
-      it = wick::sync_wait(one(&s, &ex));
+      it = wick::ext::sync_wait(one(&s, &ex));
     else if (!wick_test::eventually([&] { return (it = s.try_take()) != nullptr; }))
       break;
     if (it == nullptr || it->number != n) ++wrong;
@@ -222,7 +222,7 @@ TEST_CASE("a coroutine that finds the item there does not suspend") {
   sequencer<numbered> s(2);
   numbered item;
   s.publish(0, &item);
-  CHECK(wick::sync_wait(consume(&s, &ex)) == wick_test::this_thread());
+  CHECK(wick::ext::sync_wait(consume(&s, &ex)) == wick_test::this_thread());
 }
 
 namespace {
@@ -269,7 +269,7 @@ TEST_CASE("a consuming coroutine may destroy the sequencer as soon as it has the
   int right = 0;
   for (int i = 0; i < n; ++i) {
     auto s = std::make_unique<sequencer<numbered>>(std::size_t{1});
-    if (wick::sync_wait(consume(std::move(s), &to, &ex)) == &item) ++right;
+    if (wick::ext::sync_wait(consume(std::move(s), &to, &ex)) == &item) ++right;
   }
   publisher.join();
   CHECK(right == n);

@@ -15,10 +15,10 @@
 
 namespace wick_test::sleep_tests {
 
-using wick::environment;
 using wick::sleep_for;
-using wick::sync_wait;
 using wick::task;
+using wick::ext::environment;
+using wick::ext::sync_wait;
 using wick_test::eventually;
 using wick_test::rounds;
 using namespace std::chrono_literals;

@@ -12,9 +12,9 @@
 
 namespace wick_test::stop_token_tests {
 
-using wick::stop_token;
 using wick::detail::stop_callback;
 using wick::detail::stop_source;
+using wick::ext::stop_token;
 using wick_test::gate;
 using wick_test::rounds;
 

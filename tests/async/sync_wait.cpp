@@ -12,8 +12,8 @@
 
 namespace wick_test::sync_wait_tests {
 
-using wick::sync_wait;
 using wick::task;
+using wick::ext::sync_wait;
 using wick_test::counted;
 using wick_test::rounds;
 

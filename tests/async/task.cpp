@@ -19,8 +19,8 @@
 
 namespace wick_test::task_tests {
 
-using wick::sync_wait;
 using wick::task;
+using wick::ext::sync_wait;
 using wick_test::counted;
 using wick_test::rounds;
 using wick_test::stack_span;

@@ -20,10 +20,10 @@
 
 namespace wick_test::when_all_tests {
 
-using wick::environment;
-using wick::sync_wait;
 using wick::task;
 using wick::when_all;
+using wick::ext::environment;
+using wick::ext::sync_wait;
 using wick_test::counted;
 using wick_test::rounds;
 using namespace std::chrono_literals;

@@ -101,7 +101,7 @@ TEST_CASE("an I/O thread is no worker") {
     auto operation = on->io().run(*on, [w] { w->get(); });
     co_await operation;
   };
-  CHECK_THROWS_AS(wick::sync_wait(ask(&ex, &own)), std::logic_error);
+  CHECK_THROWS_AS(wick::ext::sync_wait(ask(&ex, &own)), std::logic_error);
 }
 
 TEST_CASE("a helper has an object of its own") {

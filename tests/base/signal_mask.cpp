@@ -78,8 +78,8 @@ TEST_CASE("workers, I/O threads and the timer's take no signal but what they cau
   const ::sigset_t before = mask_here();
   wick::executor ex({.workers = 3, .io_threads = 2});
   for (int i = 0; i < 20; ++i) {
-    CHECK(wick::sync_wait(on_worker(ex)));
-    CHECK(wick::sync_wait(on_io_thread(ex)));
+    CHECK(wick::ext::sync_wait(on_worker(ex)));
+    CHECK(wick::ext::sync_wait(on_io_thread(ex)));
   }
   mask_timer timer;
   REQUIRE(ex.timers().add(timer));
@@ -97,8 +97,8 @@ TEST_CASE("a handler of the program's never runs on a thread of the library's") 
   REQUIRE(::sigaction(SIGUSR1, &mine, &old) == 0);
   {
     wick::executor ex({.workers = 2, .io_threads = 2});
-    CHECK(wick::sync_wait(on_worker(ex)));  // they have all started
-    CHECK(wick::sync_wait(on_io_thread(ex)));
+    CHECK(wick::ext::sync_wait(on_worker(ex)));  // they have all started
+    CHECK(wick::ext::sync_wait(on_io_thread(ex)));
     // The only thread of the program's that would take it doesn't: the system looks for another.
     ::sigset_t one, before;
     ::sigemptyset(&one);
@@ -106,8 +106,8 @@ TEST_CASE("a handler of the program's never runs on a thread of the library's") 
     REQUIRE(::pthread_sigmask(SIG_BLOCK, &one, &before) == 0);
     for (int i = 0; i < 100; ++i) {
       REQUIRE(::kill(::getpid(), SIGUSR1) == 0);
-      CHECK(wick::sync_wait(on_worker(ex)));
-      CHECK(wick::sync_wait(on_io_thread(ex)));
+      CHECK(wick::ext::sync_wait(on_worker(ex)));
+      CHECK(wick::ext::sync_wait(on_io_thread(ex)));
     }
     CHECK(taken == 0);
     REQUIRE(::pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);  // it takes the one that is pending

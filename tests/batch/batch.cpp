@@ -154,9 +154,9 @@ TEST_CASE("a batch of one is a batch") {
 namespace {
 
 /// Ordinary memory that knows the largest block it was asked for.
-class measured_memory final : public wick::slab_memory {
+class measured_memory final : public wick::ext::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::ext::memory_block allocate(std::size_t bytes) override {
     std::size_t seen = largest;
     while (seen < bytes && !largest.compare_exchange_weak(seen, bytes)) {
     }
@@ -168,10 +168,10 @@ class measured_memory final : public wick::slab_memory {
   wick::detail::host_slab_memory host_;
 };
 struct measure {
-  static constexpr wick::stage_traits traits{
-      .name = "measure", .kind = wick::stage_kind::batch, .has_slab_memory = true};
+  static constexpr wick::ext::stage_traits traits{
+      .name = "measure", .kind = wick::ext::stage_kind::batch, .has_slab_memory = true};
   std::shared_ptr<measured_memory> memory = std::make_shared<measured_memory>();
-  std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }
+  std::shared_ptr<wick::ext::slab_memory> slab_memory() const { return memory; }
   template <class Batch>
   Batch operator()(Batch batch, wick::context&) const {
     return batch;

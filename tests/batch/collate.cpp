@@ -59,7 +59,7 @@ struct picture {
   int number;
   shape extents() const { return {height, width, channels}; }
   dtype type() const { return dtype::uint8; }
-  void write_to(wick::slot s) const {
+  void write_to(wick::ext::slot s) const {
     for (int c = 0; c < channels; ++c) {
       for (int y = 0; y < height; ++y) {
         for (int x = 0; x < width; ++x) {
@@ -76,7 +76,7 @@ struct row {
   std::vector<float> v;
   shape extents() const { return {static_cast<std::int64_t>(v.size())}; }
   dtype type() const { return dtype::float32; }
-  void write_to(wick::slot s) const { std::copy(v.begin(), v.end(), reinterpret_cast<float*>(s.data)); }
+  void write_to(wick::ext::slot s) const { std::copy(v.begin(), v.end(), reinterpret_cast<float*>(s.data)); }
 };
 
 /// The same bytes with another element type now and then.
@@ -84,7 +84,7 @@ struct moody {
   bool whole;
   shape extents() const { return {2}; }
   dtype type() const { return whole ? dtype::int32 : dtype::float32; }
-  void write_to(wick::slot s) const { std::memset(s.data, 0, 8); }
+  void write_to(wick::ext::slot s) const { std::memset(s.data, 0, 8); }
 };
 
 struct box {

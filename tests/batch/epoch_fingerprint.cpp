@@ -29,7 +29,7 @@ cell noise(cell c, wick::context& context) {
 
 /// Positions as a list.
 struct ordered {
-  static constexpr wick::stage_traits traits{.name = "ordered", .kind = wick::stage_kind::order};
+  static constexpr wick::ext::stage_traits traits{.name = "ordered", .kind = wick::ext::stage_kind::order};
   std::vector<std::uint64_t> to;
   std::uint64_t size(std::uint64_t n) const { return n; }
   struct map {

@@ -97,7 +97,7 @@ struct without_default {
   int value;
   wick::shape extents() const { return {}; }
   wick::dtype type() const { return wick::dtype::int32; }
-  void write_to(wick::slot) const {}
+  void write_to(wick::ext::slot) const {}
 };
 struct holds_without_default {
   int a;
@@ -131,7 +131,7 @@ struct self_writing {
   int a, b;
   wick::shape extents() const { return {2}; }
   wick::dtype type() const { return wick::dtype::int32; }
-  void write_to(wick::slot) const {}
+  void write_to(wick::ext::slot) const {}
 };
 struct photo : self_writing {
   static constexpr bool is_picture = true;

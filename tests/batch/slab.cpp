@@ -29,13 +29,13 @@ using wick::detail::slab_pool;
 namespace {
 
 /// Knows every block that is out, and can refuse.
-class counted_memory final : public wick::slab_memory {
+class counted_memory final : public wick::ext::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::ext::memory_block allocate(std::size_t bytes) override {
     if (refuse || blocks == at_most) throw std::bad_alloc();
     live += bytes;
     ++blocks;
-    const wick::memory_block inner = host_.allocate(bytes);
+    const wick::ext::memory_block inner = host_.allocate(bytes);
     return {inner.data, new piece{this, inner, bytes}, [](void* context) {
               const std::unique_ptr<piece> p(static_cast<piece*>(context));
               p->of->live -= p->bytes;
@@ -51,16 +51,16 @@ class counted_memory final : public wick::slab_memory {
  private:
   struct piece {
     counted_memory* of;
-    wick::memory_block inner;
+    wick::ext::memory_block inner;
     std::size_t bytes;
   };
   wick::detail::host_slab_memory host_;
 };
 
 /// Blocks of any size that no thread may touch.
-class imagined_memory final : public wick::slab_memory {
+class imagined_memory final : public wick::ext::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::ext::memory_block allocate(std::size_t bytes) override {
     next_ += bytes;
     return {reinterpret_cast<std::byte*>(next_ - bytes), nullptr, [](void*) {}};
   }
@@ -70,10 +70,10 @@ class imagined_memory final : public wick::slab_memory {
 };
 
 /// Keeps what is freed itself, and outlives its own object as Torch's allocators do.
-class recycling_memory final : public wick::slab_memory {
+class recycling_memory final : public wick::ext::slab_memory {
  public:
   bool recycles() const noexcept override { return true; }
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::ext::memory_block allocate(std::size_t bytes) override {
     ++out();
     auto* const data = new std::byte[bytes];
     return {data, data, [](void* context) {
@@ -285,19 +285,19 @@ TEST_CASE("an owner that keeps a pointer and a function gives the block back as 
   rig r(4);
   slab s = r.pool->acquire(10);
   std::byte* const data = s.data();
-  const wick::memory_block block = s.detach();
+  const wick::ext::memory_block block = s.detach();
   CHECK(!s);
   CHECK(block.data == data);
   block.free(block.context);
   CHECK(r.pool->acquire(10).data() == data);
   CHECK(r.pool->allocations() == 1);
-  const wick::memory_block none = s.detach();
+  const wick::ext::memory_block none = s.detach();
   CHECK(none.data == nullptr);
   none.free(none.context);
 }
 
 TEST_CASE("memory that recycles its blocks gets each back at once, whether dropped or detached") {
-  std::optional<wick::memory_block> kept;
+  std::optional<wick::ext::memory_block> kept;
   {
     const auto pool = std::make_shared<slab_pool>(std::make_shared<recycling_memory>(), 8, 4, 4);
     slab first = pool->acquire(100);
@@ -419,7 +419,7 @@ TEST_CASE("many threads take and give back, blocks of one thread to another, and
   rig r(8);
   constexpr int threads = 8, rounds = 2000;
   std::atomic<void*> shelf[4] = {};
-  const wick::memory_block any = r.pool->acquire(64).detach();
+  const wick::ext::memory_block any = r.pool->acquire(64).detach();
   any.free(any.context);
   std::atomic<int> torn{0};
   {

@@ -16,9 +16,9 @@ namespace wick_test::slab_memory_tests {
 namespace {
 
 /// Memory of a user's, which counts its blocks and fills them with 0xEE.
-class my_memory final : public wick::slab_memory {
+class my_memory final : public wick::ext::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::ext::memory_block allocate(std::size_t bytes) override {
     auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}));
     std::fill(data, data + bytes, std::byte{0xEE});
     blocks.fetch_add(1);

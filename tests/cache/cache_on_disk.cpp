@@ -173,7 +173,7 @@ TEST_CASE("a file that was changed is made again, and the report says so") {
 TEST_CASE("what a sample is made of is told apart, whatever its type") {
   struct said {
     float a[9];
-    void add_origin_to(wick::fingerprint_hash& h) const { h.add(a, sizeof a); }
+    void add_origin_to(wick::ext::fingerprint_hash& h) const { h.add(a, sizeof a); }
   };
   const auto differ = [](const auto& a, const auto& b) {
     return wick::detail::origin_of(a) != wick::detail::origin_of(b) &&
@@ -576,12 +576,12 @@ TEST_CASE("structs, vectors and optionals of parts are written and read again") 
           "name",        {1, 2, 3}, {"a", "", "b"}};
   for (int i = 0; i < 3; ++i) s.masks.emplace_back(wick::image(20, 10, 1));
   static_assert(wick::detail::can_be_saved<scene>());
-  static_assert(!wick::detail::can_be_saved<wick::file_range>());
+  static_assert(!wick::detail::can_be_saved<wick::ext::file_range>());
   static_assert(!wick::detail::can_be_saved<int*>());
   wick::detail::settle(s);
-  wick::cache_writer out;
+  wick::ext::cache_writer out;
   wick::detail::save(s, out);
-  wick::cache_reader in(out.written());
+  wick::ext::cache_reader in(out.written());
   scene again{};
   wick::detail::load(again, in);
   CHECK(in.left() == 0);
@@ -593,8 +593,8 @@ TEST_CASE("structs, vectors and optionals of parts are written and read again") 
   CHECK(again.numbers == s.numbers);
   CHECK(again.words == s.words);
   for (std::size_t n = 0; n < out.written().size(); n += 7) {
-    wick::cache_reader less(out.written().first(n));
-    CHECK_THROWS_AS(wick::detail::load(again, less), wick::cache_reader::unavailable);
+    wick::ext::cache_reader less(out.written().first(n));
+    CHECK_THROWS_AS(wick::detail::load(again, less), wick::ext::cache_reader::unavailable);
   }
 }
 
@@ -661,9 +661,9 @@ TEST_CASE("pictures of 16 bits and of numbers are kept as they are, and normaliz
       make_png({.width = 2, .height = 2, .bits = 16, .color_type = 0, .rows = {1, 2, 3, 4, 5, 6, 7, 8}});
   wick::lazy_image wide = wick::decode({.type = wick::dtype::int32})(as_bytes(deep), c);
   wick::detail::settle(wide);
-  wick::cache_writer out;
+  wick::ext::cache_writer out;
   wide.save(out);
-  wick::cache_reader in(out.written());
+  wick::ext::cache_reader in(out.written());
   const wick::lazy_image again = wick::lazy_image::load(in);
   std::array<std::int32_t, 12> a{}, b{};
   wide.write_to({reinterpret_cast<std::byte*>(a.data()), false});

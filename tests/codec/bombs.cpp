@@ -28,16 +28,17 @@ namespace {
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 /// By one decoder, all that decode() would ask it.
-image decoded(const std::string& file, int channels = 3, const wick::codec& by = wick::detail::stb_codec) {
+image decoded(const std::string& file, int channels = 3,
+              const wick::ext::codec& by = wick::detail::stb_codec) {
   const auto data = std::as_bytes(std::span(file));
-  wick::picture_info info;
+  wick::ext::picture_info info;
   if (!by.probe(data, info)) throw wick::error("no picture");
   wick::detail::check_size(info, wick::decode_options{}.max_pixels);
   by.check_complete(data, info);
   const wick::rect all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   return by.decode(data, info, {all, 1.0, channels}).pixels;
 }
-std::string refusal(const std::string& file, const wick::codec& by = wick::detail::stb_codec) {
+std::string refusal(const std::string& file, const wick::ext::codec& by = wick::detail::stb_codec) {
   return message_of([&] { return decoded(file, 3, by); });
 }
 
@@ -341,7 +342,7 @@ TEST_CASE("a JPEG may have as many scans as cjpeg can write, and no more, by bot
     ++scans;
   REQUIRE(scans == 100);
   const image few = decoded(encode_jpeg(photo(40, 30, 1), jpeg_kind{}), 1, wick::detail::libjpeg_turbo_codec);
-  for (const wick::codec* by : {&wick::detail::libjpeg_turbo_codec, &wick::detail::stb_codec}) {
+  for (const wick::ext::codec* by : {&wick::detail::libjpeg_turbo_codec, &wick::detail::stb_codec}) {
     CAPTURE(by->name);
     CHECK(compare(decoded(file, 1, *by), few).greatest <= 1);
     CHECK(contains(refusal(with_scan_again(file, 1), *by), "more than 100 scans", "decompression bomb"));

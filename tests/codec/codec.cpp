@@ -14,21 +14,21 @@ std::span<const std::byte> span_of(const std::string& s) {
   return std::as_bytes(std::span(s.data(), s.size()));
 }
 std::string refusal(const std::string& s) {
-  return message_of([&] { return wick::codecs().probe(span_of(s)); });
+  return message_of([&] { return wick::ext::codecs().probe(span_of(s)); });
 }
 
-bool probe_dots(std::span<const std::byte> encoded, wick::picture_info& info) {
+bool probe_dots(std::span<const std::byte> encoded, wick::ext::picture_info& info) {
   if (encoded.empty() || encoded[0] != std::byte{'.'}) return false;
   info.format = "dots";
   info.width = static_cast<std::int64_t>(encoded.size());
   info.height = 1;
   return true;
 }
-wick::decoded_picture decode_dots(std::span<const std::byte>, const wick::picture_info& info,
-                                  const wick::decode_request& request) {
+wick::ext::decoded_picture decode_dots(std::span<const std::byte>, const wick::ext::picture_info& info,
+                                       const wick::ext::decode_request& request) {
   return {flat(static_cast<int>(info.width), 1, request.channels, 46), 0, 0, 1.0};
 }
-constexpr wick::codec dots{"dots", &probe_dots, nullptr, &decode_dots};
+constexpr wick::ext::codec dots{"dots", &probe_dots, nullptr, &decode_dots};
 
 }  // namespace
 
@@ -51,20 +51,20 @@ TEST_CASE("zero bytes and zero pixels are errors of their own") {
 }
 
 TEST_CASE("a codec that is added is asked before the ones that were there") {
-  const wick::codec* const known[] = {&wick::detail::stb_codec};
+  const wick::ext::codec* const known[] = {&wick::detail::stb_codec};
   wick::detail::codec_list list(known);
   const std::string jpeg = encode_jpeg(photo(16, 16));
   CHECK(list.probe(span_of(jpeg)).decoder == &wick::detail::stb_codec);
   list.add(dots);
   list.add(dots);
-  const wick::picture_info info = list.probe(span_of("....."));
+  const wick::ext::picture_info info = list.probe(span_of("....."));
   CHECK(info.decoder == &dots);
   CHECK(info.width == 5);
   CHECK(list.probe(span_of(jpeg)).decoder == &wick::detail::stb_codec);
 }
 
 TEST_CASE("a header may not claim more pixels than the limit, whatever the numbers") {
-  wick::picture_info info;
+  wick::ext::picture_info info;
   info.format = "PNG";
   const auto claim = [&](std::int64_t w, std::int64_t h, std::int64_t limit) {
     info.width = w;

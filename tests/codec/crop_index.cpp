@@ -42,11 +42,11 @@ struct outcome {
 outcome decoded(const std::string& file, const rect& part, crop_index* index, double scale = 1,
                 int channels = 3) {
   const auto data = std::as_bytes(std::span(file));
-  const wick::codec& codec = wick::detail::jpeg_codec;
+  const wick::ext::codec& codec = wick::detail::jpeg_codec;
   const std::size_t dropped = index == nullptr ? 0 : index->dropped();
   outcome out;
   out.error = message_of([&] {
-    wick::picture_info info;
+    wick::ext::picture_info info;
     if (!codec.probe(data, info)) throw wick::error("not for this decoder");
     out.pixels = codec.decode(data, info, {part, scale, channels, false, index}).pixels;
     return 0;

@@ -91,14 +91,14 @@ TEST_CASE("every set of the JPEG decoder's loops gives the same bytes, for value
 namespace {
 
 /// What a decoder says of a part: its pixels without what it gives beyond, or the error's text.
-std::pair<image, std::string> outcome(const wick::codec& codec, const std::string& file, const rect& part,
-                                      double scale = 1, int channels = 3) {
+std::pair<image, std::string> outcome(const wick::ext::codec& codec, const std::string& file,
+                                      const rect& part, double scale = 1, int channels = 3) {
   const auto data = std::as_bytes(std::span(file));
-  wick::picture_info info;
+  wick::ext::picture_info info;
   image out;
   const std::string text = message_of([&] {
     if (!codec.probe(data, info)) throw wick::error("not for this decoder");
-    const wick::decoded_picture got = codec.decode(data, info, {part, scale, channels});
+    const wick::ext::decoded_picture got = codec.decode(data, info, {part, scale, channels});
     const double s = got.scale;
     const auto up = [](double v) { return static_cast<int>(v) + (v > static_cast<int>(v) ? 1 : 0); };
     const int left = static_cast<int>(part.x * s), top = static_cast<int>(part.y * s);
@@ -235,11 +235,11 @@ TEST_CASE("a header with a marker that is none of a baseline JPEG is to wick wha
     for (const auto& [codec, text] : {std::pair{&wick::detail::jpeg_codec, &here},
                                       std::pair{&wick::detail::libjpeg_turbo_codec, &there}}) {
       *text = message_of([&] {
-        wick::picture_info info;
+        wick::ext::picture_info info;
         const auto data = std::as_bytes(std::span(file));
         // As codecs() asks: the next decoder where this one does not take it.
         const bool takes = codec->probe(data, info);
-        const wick::codec& by = takes ? *codec : wick::detail::libjpeg_turbo_codec;
+        const wick::ext::codec& by = takes ? *codec : wick::detail::libjpeg_turbo_codec;
         if (!takes) by.probe(data, info);
         return by.decode(data, info, {{0, 0, 40, 30}, 1, 3}).pixels;
       });

@@ -69,16 +69,16 @@ std::vector<named_kind> all_kinds() {
 }
 
 /// By `decoder`, whichever would be asked first.
-lazy_image by(const wick::codec& decoder, const std::string& file, int channels, bool exact = false) {
+lazy_image by(const wick::ext::codec& decoder, const std::string& file, int channels, bool exact = false) {
   wick::bytes encoded = as_bytes(file);
-  wick::picture_info info;
+  wick::ext::picture_info info;
   REQUIRE(decoder.probe(encoded.span(), info));
   info.decoder = &decoder;
   decoder.check_complete(encoded.span(), info);
   return lazy_image(std::move(encoded), info, channels, exact);
 }
 
-const wick::codec* const decoders[] = {&wick::detail::libjpeg_turbo_codec, &wick::detail::stb_codec};
+const wick::ext::codec* const decoders[] = {&wick::detail::libjpeg_turbo_codec, &wick::detail::stb_codec};
 
 std::string file_name(const named_kind& k, const std::string& more) {
   std::string out = k.name + more;
@@ -228,7 +228,7 @@ TEST_CASE("tables that a JPEG leaves out are the standard's, as in frames of Mot
   const image from = photo(48, 33);
   const std::string whole = encode_jpeg(from, jpeg_kind{}), tables = without_segments(whole, 0xC4);
   REQUIRE(tables.size() < whole.size());
-  for (const wick::codec* decoder : decoders) {
+  for (const wick::ext::codec* decoder : decoders) {
     CAPTURE(decoder->name);
     CHECK(by(*decoder, tables, 3).pixels() == by(*decoder, whole, 3).pixels());
     CHECK(contains(message_of([&] { return by(*decoder, without_segments(whole, 0xDB), 3).pixels(); }),
@@ -242,7 +242,7 @@ TEST_CASE("tables that a JPEG leaves out are the standard's, as in frames of Mot
   // A scan that names a table which the file does not have.
   std::string other = whole;
   other[segments(other, 0xDA).at(0) + 6] = '\x32';
-  for (const wick::codec* decoder : decoders) {
+  for (const wick::ext::codec* decoder : decoders) {
     CHECK(contains(message_of([&] { return by(*decoder, other, 3).pixels(); }), "JPEG", "Huffman table"));
   }
 }
@@ -279,7 +279,7 @@ TEST_CASE("nearest takes pixels of the picture itself, never of a smaller one") 
     for (int x = 0; x < 64; ++x) stripes.row(y)[x] = x % 2 == 0 ? 0 : 255;
   }
   const std::string file = encode_jpeg(stripes, jpeg_kind{.quality = 100});
-  for (const wick::codec* decoder :
+  for (const wick::ext::codec* decoder :
        {&wick::detail::jpeg_codec, &wick::detail::libjpeg_turbo_codec, &wick::detail::stb_codec}) {
     lazy_image picture = by(*decoder, file, 1, false);
     picture.resize(32, 32, wick::interpolation::nearest);
@@ -312,7 +312,7 @@ TEST_CASE("a resized crop of every kind is Pillow's: exactly on request, nearly 
     int n = 0;
     for (const auto& j : jobs) {
       const image expected = with.pixels(file_name(k, std::to_string(n++)), j[4], j[5], k.channels);
-      const auto resized = [&](const wick::codec& decoder, bool exact) {
+      const auto resized = [&](const wick::ext::codec& decoder, bool exact) {
         lazy_image picture = by(decoder, files[i], k.channels, exact);
         picture.crop({j[0], j[1], j[2], j[3]});
         picture.resize(j[4], j[5]);
@@ -338,7 +338,7 @@ TEST_CASE("a part of every kind is that part of the whole, resized or not, where
   wick::random_stream random(5, 0, 0, 0);
   for (const named_kind& k : all_kinds()) {
     const std::string file = encode_jpeg(photo(width, height, k.channels), k.kind);
-    for (const wick::codec* decoder : decoders) {
+    for (const wick::ext::codec* decoder : decoders) {
       if (decoder == &wick::detail::stb_codec && !k.stb) continue;
       for (int channels = 1; channels <= 4; ++channels) {
         const image whole = by(*decoder, file, channels).pixels();
@@ -372,7 +372,7 @@ TEST_CASE("a part of every kind is that part of the whole at every scale") {
   for (const named_kind& k : all_kinds()) {
     const std::string file = encode_jpeg(photo(width, height, k.channels), k.kind);
     const auto data = std::as_bytes(std::span(file));
-    wick::picture_info info;
+    wick::ext::picture_info info;
     REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
     for (const double asked : {1.0, 0.5, 0.25, 0.125}) {
       const auto whole =
@@ -426,7 +426,7 @@ TEST_CASE("a JPEG that breaks off is filled as Pillow fills it") {
     }
   }
   if (!with.run()) return;
-  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
+  wick::ext::codecs().add(wick::detail::libjpeg_turbo_codec);
   wick::context context = context_at(0);
   int compared = 0;
   for (const auto& [name, file] : cut) {
@@ -466,7 +466,7 @@ TEST_CASE("a JPEG is turned as its EXIF orientation says, as Pillow turns it, be
     }
   }
   if (!with.run()) return;
-  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
+  wick::ext::codecs().add(wick::detail::libjpeg_turbo_codec);
   wick::context context = context_at(0);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const int orientation = static_cast<int>(i / 2);
@@ -490,7 +490,7 @@ TEST_CASE("a color profile is not applied") {
   const std::string plain = encode_jpeg(photo(40, 30));
   const std::string profiled =
       with_jpeg_segment(plain, 0xE2, std::string("ICC_PROFILE\0\x01\x01", 14) + std::string(3000, 'x'));
-  for (const wick::codec* decoder : decoders)
+  for (const wick::ext::codec* decoder : decoders)
     CHECK(by(*decoder, profiled, 3).pixels() == by(*decoder, plain, 3).pixels());
 }
 

@@ -30,9 +30,9 @@ namespace {
 /// The picture, or the error's text.
 std::pair<image, std::string> outcome(const std::string& file, const wick::rect& part, double scale = 1,
                                       int channels = 3,
-                                      const wick::codec& codec = wick::detail::libjpeg_turbo_codec) {
+                                      const wick::ext::codec& codec = wick::detail::libjpeg_turbo_codec) {
   const auto data = std::as_bytes(std::span(file));
-  wick::picture_info info;
+  wick::ext::picture_info info;
   image out;
   const std::string text = message_of([&] {
     if (!codec.probe(data, info)) throw wick::error("not for this decoder");
@@ -122,8 +122,8 @@ TEST_CASE("a part that has a single sample of a color is that part of the whole"
 }
 
 TEST_CASE("pictures inside of pictures: what takes the rows may decode in its turn") {
-  struct nested final : wick::row_sink {
-    void begin(const wick::decoded_rows& what) override {
+  struct nested final : wick::ext::row_sink {
+    void begin(const wick::ext::decoded_rows& what) override {
       width = what.width;
       row.resize(static_cast<std::size_t>(what.width * what.channels));
       start = row.data();
@@ -142,7 +142,7 @@ TEST_CASE("pictures inside of pictures: what takes the rows may decode in its tu
   sink.file = encode_jpeg(photo(64, 48, 3, 2), jpeg_kind{});
   const std::string outer = encode_jpeg(photo(100, 80), jpeg_kind{});
   const auto data = std::as_bytes(std::span(outer));
-  wick::picture_info info;
+  wick::ext::picture_info info;
   REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
   wick::detail::libjpeg_turbo_codec.decode_rows(data, info, {{0, 0, 100, 80}, 1, 3}, sink);
   CHECK(sink.rows == 80);

@@ -21,7 +21,7 @@ namespace {
 
 lazy_image decoded(const std::string& file, const wick::decode_options& options = {}) {
 #ifdef WICK_TEST_LIBJPEG_TURBO
-  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
+  wick::ext::codecs().add(wick::detail::libjpeg_turbo_codec);
 #endif
   wick::context context = context_at(0);
   return wick::decode(options)(as_bytes(file), context);

@@ -24,8 +24,8 @@ std::span<const std::byte> span_of(const std::string& s) {
 }
 
 /// As stb_image's codec sees it, whichever others there are.
-wick::picture_info probed(const std::string& encoded) {
-  wick::picture_info info;
+wick::ext::picture_info probed(const std::string& encoded) {
+  wick::ext::picture_info info;
   if (!wick::detail::stb_codec.probe(span_of(encoded), info)) throw wick::error("no picture");
   return info;
 }
@@ -36,7 +36,7 @@ void check_whole(const std::string& encoded) {
 
 image decoded(const std::string& encoded, int channels) {
   check_whole(encoded);
-  const wick::picture_info info = probed(encoded);
+  const wick::ext::picture_info info = probed(encoded);
   const wick::rect whole{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   return wick::detail::stb_codec.decode(span_of(encoded), info, {whole, 1.0, channels}).pixels;
 }
@@ -134,7 +134,7 @@ TEST_CASE("a progressive and a CMYK JPEG are read") {
 }
 
 TEST_CASE("the header tells format, size and channels before any pixel is decoded") {
-  const auto info = [](const std::string& s) { return wick::codecs().probe(span_of(s)); };
+  const auto info = [](const std::string& s) { return wick::ext::codecs().probe(span_of(s)); };
   CHECK(info(encode_jpeg(photo(37, 23))).format == "JPEG");
   CHECK(info(encode_jpeg(photo(37, 23))).width == 37);
   CHECK(info(encode_jpeg(photo(37, 23))).height == 23);
@@ -361,7 +361,7 @@ TEST_CASE("palettes of 1, 2, 4 and 8 bits are looked up, and transparency does n
     CHECK(std::memcmp(decoded(make_png(parts), 3).data(), expected, 18) == 0);
     parts.transparency = {0};
     const std::string file = make_png(parts);
-    CHECK(wick::codecs().probe(span_of(file)).channels == 4);
+    CHECK(wick::ext::codecs().probe(span_of(file)).channels == 4);
     CHECK(std::memcmp(decoded(file, 3).data(), expected, 18) == 0);
     CHECK(decoded(file, 4).data()[3] == 0);
     CHECK(decoded(file, 4).data()[7] == 255);
@@ -399,7 +399,7 @@ TEST_CASE("what follows a JPEG's end, and a thumbnail inside it, are ignored") {
   check_whole(whole + std::string(1000, '\0'));
   const std::string exif = with_jpeg_segment(whole, 0xE1, std::string("Exif\0\0", 6) + thumbnail);
   check_whole(exif);
-  CHECK(wick::codecs().probe(span_of(exif)).width == 64);
+  CHECK(wick::ext::codecs().probe(span_of(exif)).width == 64);
   CHECK(decoded(exif, 3) == decoded(whole, 3));
   // The thumbnail's end-of-image must not count as the picture's.
   CHECK(contains(message_of([&] { return check_whole(exif.substr(0, exif.size() - 40)), 0; }),
@@ -508,7 +508,7 @@ TEST_CASE("random damage gives pixels or an error, never anything else") {
       bad[random.below(reach)] = static_cast<char>(random());
     }
     try {
-      const wick::picture_info info = wick::codecs().probe(span_of(bad));
+      const wick::ext::picture_info info = wick::ext::codecs().probe(span_of(bad));
       wick::detail::check_size(info, 1'000'000);
       const auto out = info.decoder->decode(span_of(bad), info, {{0, 0, 1, 1}, 1.0, 1 + round % 4});
       CHECK(out.pixels.channels() == 1 + round % 4);

@@ -32,10 +32,10 @@ wick::task<int> in_one_expression() {
 
 int main() {
   int n = 0;
-  pitfall::expect(pitfall::balanced([&] { n = wick::sync_wait(named()); }),
+  pitfall::expect(pitfall::balanced([&] { n = wick::ext::sync_wait(named()); }),
                   "a named argument is destroyed once");
   pitfall::expect(n == 3, "and arrives");
-  pitfall::found(!pitfall::balanced([&] { n = wick::sync_wait(in_one_expression()); }),
+  pitfall::found(!pitfall::balanced([&] { n = wick::ext::sync_wait(in_one_expression()); }),
                  "an aggregate temporary of a co_await expression is destroyed twice");
   return pitfall::result();
 }

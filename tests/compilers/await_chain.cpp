@@ -69,7 +69,7 @@ wick::task<long> hopping_link(wick::executor* ex, span* s, long depth) {
 }
 
 void check(const char* what, long n, std::size_t bound, wick::task<long> t, const span& s) {
-  const long got = wick::sync_wait(std::move(t));
+  const long got = wick::ext::sync_wait(std::move(t));
   std::printf("%-58s %8ld awaits, %7zu bytes of stack (bound %zu)\n", what, n, s.bytes(), bound);
   std::fflush(stdout);
   pitfall::expect(got == n, "every await gives its value");

@@ -42,7 +42,7 @@ bool right(F f) {
     for (const bool second : {false, true}) {
       int n = 0;
       started = 0;
-      all = pitfall::balanced([&] { n = wick::sync_wait(f(first, second)); }) && all;
+      all = pitfall::balanced([&] { n = wick::ext::sync_wait(f(first, second)); }) && all;
       all = all && n == (first ? 1 : 2) + (second ? 10 : 0) && started == (second ? 2 : 1);
     }
   }

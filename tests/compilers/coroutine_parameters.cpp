@@ -49,12 +49,13 @@ int main() {
       return later(length(std::move(of), {}));
     }();
     pitfall::expect(counted::alive == 1, "a parameter lives before the start");
-    pitfall::expect(wick::sync_wait(std::move(t)) == 5,
+    pitfall::expect(wick::ext::sync_wait(std::move(t)) == 5,
                     "a parameter by value is there when the coroutine starts");
     pitfall::expect(counted::alive == 0, "it is gone when sync_wait returns");
   }
   wick::executor ex(2);
-  pitfall::expect(wick::sync_wait(gone_after_when_all(&ex)), "parameters are gone when when_all has ended");
+  pitfall::expect(wick::ext::sync_wait(gone_after_when_all(&ex)),
+                  "parameters are gone when when_all has ended");
   {
     wick::detail::scope s(ex);
     for (int i = 0; i < 3; ++i) s.spawn(hold(&ex, {}));

@@ -41,7 +41,7 @@ bool right(F f) {
   order = 0;
   bool texts = false;
   const bool balanced = pitfall::balanced([&] {
-    const auto words = wick::sync_wait(f());
+    const auto words = wick::ext::sync_wait(f());
     texts = words.size() == 2 && words[0].text == "one" && words[1].text == "two";
   });
   return balanced && texts && order == 2;

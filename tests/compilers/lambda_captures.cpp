@@ -31,7 +31,7 @@ wick::task<int> beside(wick::executor* ex) {
 int main() {
   wick::executor ex(1);
   int n = 0;
-  pitfall::expect(pitfall::balanced([&] { n = wick::sync_wait(named(&ex)); }),
+  pitfall::expect(pitfall::balanced([&] { n = wick::ext::sync_wait(named(&ex)); }),
                   "a named callable is destroyed once");
   pitfall::expect(n == 4, "and is called");
 
@@ -39,7 +39,7 @@ int main() {
   {
     auto t = [](counted, int x) -> wick::task<int> { co_return x; }(counted(), 6);
     pitfall::expect(counted::alive == 1, "a parameter of a coroutine lambda lives in the frame");
-    pitfall::expect(wick::sync_wait(std::move(t)) == 6, "and is there when it starts");
+    pitfall::expect(wick::ext::sync_wait(std::move(t)) == 6, "and is there when it starts");
   }
   counted::alive = 0;
   {
@@ -47,7 +47,7 @@ int main() {
     pitfall::found(counted::alive == 0,
                    "captures are gone before the coroutine starts (the standard says so)");
   }
-  pitfall::found(!pitfall::balanced([&] { n = wick::sync_wait(beside(&ex)); }),
+  pitfall::found(!pitfall::balanced([&] { n = wick::ext::sync_wait(beside(&ex)); }),
                  "captures of a lambda beside a co_await are not destroyed once");
   return pitfall::result();
 }

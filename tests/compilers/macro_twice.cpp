@@ -30,9 +30,9 @@ wick::task<int> in_macro() {
 }  // namespace
 
 int main() {
-  pitfall::expect(wick::sync_wait(named()) == 2 && awaited == 2, "awaited once each");
+  pitfall::expect(wick::ext::sync_wait(named()) == 2 && awaited == 2, "awaited once each");
   awaited = 0;
-  (void)wick::sync_wait(in_macro());
+  (void)wick::ext::sync_wait(in_macro());
   pitfall::found(awaited != 1, "an await in a macro's argument runs more than once (the language says so)");
   return pitfall::result();
 }

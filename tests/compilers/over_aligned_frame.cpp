@@ -40,9 +40,9 @@ wick::task<bool> in_frame(int) {
 int main() {
   bool all = true, frames = true;
   for (int i = 0; i < 32; ++i) {
-    all = wick::sync_wait(behind_pointer(i)) && all;
+    all = wick::ext::sync_wait(behind_pointer(i)) && all;
     const auto spacer = std::make_unique<unsigned char[]>(static_cast<std::size_t>(16 * i + 8));
-    frames = wick::sync_wait(in_frame(i)) && frames;
+    frames = wick::ext::sync_wait(in_frame(i)) && frames;
   }
   pitfall::expect(all, "what follows a pointer is aligned");
   pitfall::found(!frames, "an over-aligned local of a coroutine is not aligned");

@@ -22,7 +22,7 @@ struct rows {
 #ifdef PITFALL
     only_prefetch(data + i * bytes, bytes);
 #else
-    wick::prefetch_bytes(data + i * bytes, bytes, most);
+    wick::ext::prefetch_bytes(data + i * bytes, bytes, most);
 #endif
   }
   const char* data;

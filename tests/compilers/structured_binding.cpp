@@ -36,10 +36,10 @@ wick::task<int> straight() {
 
 int main() {
   int sum = 0;
-  pitfall::expect(pitfall::balanced([&] { sum = wick::sync_wait(named()); }),
+  pitfall::expect(pitfall::balanced([&] { sum = wick::ext::sync_wait(named()); }),
                   "a named pair is destroyed each time");
   pitfall::expect(sum == 45, "and gives its values");
-  pitfall::found(!pitfall::balanced([&] { sum = wick::sync_wait(straight()); }) || sum != 45,
+  pitfall::found(!pitfall::balanced([&] { sum = wick::ext::sync_wait(straight()); }) || sum != 45,
                  "structured bindings straight from a co_await are not destroyed once");
   return pitfall::result();
 }

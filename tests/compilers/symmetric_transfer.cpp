@@ -84,7 +84,7 @@ int main() {
       t.handle.resume();
     });
   };
-  const auto run_ours = [](int depth) { return stack_of([=] { wick::sync_wait(ours(depth)); }); };
+  const auto run_ours = [](int depth) { return stack_of([=] { wick::ext::sync_wait(ours(depth)); }); };
   const std::size_t bounded = run_ours(few);
   std::printf("wick: %zu bytes of stack for a chain of %d, %zu for %d\n", bounded, few, run_ours(many), many);
   pitfall::expect(run_ours(many) <= bounded + 256,

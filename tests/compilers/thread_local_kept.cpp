@@ -45,7 +45,7 @@ wick::task<seen> hop(wick::executor* ex) {
 
 int main() {
   wick::executor ex(1);
-  const seen s = wick::sync_wait(hop(&ex));
+  const seen s = wick::ext::sync_wait(hop(&ex));
   pitfall::expect(s.accessor, "a noinline inline accessor gives this thread's");
   pitfall::expect(s.slot, "executor::this_slot() is this thread's");
   pitfall::found(!s.exact, "a noinline function that is not inline gives the old thread's");

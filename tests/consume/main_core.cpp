@@ -45,8 +45,9 @@ int main() {
   }
   std::string progressive = file;  // by its header
   progressive[file.find("\xFF\xC0") + 1] = '\xC2';
-  std::printf("wick %s: %lld samples in %lld batches, progressive JPEG by %s\n", wick::version,
-              static_cast<long long>(samples), static_cast<long long>(batches),
-              std::string(wick::codecs().probe(std::as_bytes(std::span(progressive))).decoder->name).c_str());
+  std::printf(
+      "wick %s: %lld samples in %lld batches, progressive JPEG by %s\n", wick::version,
+      static_cast<long long>(samples), static_cast<long long>(batches),
+      std::string(wick::ext::codecs().probe(std::as_bytes(std::span(progressive))).decoder->name).c_str());
   return samples == 1000 && gray ? 0 : 1;
 }

@@ -35,7 +35,7 @@ TEST_CASE("a failure log of a hopeless data set stays small, keeps the first fai
 TEST_CASE("what a retry has saved is written down and counted apart: it was delivered") {
   wick::failure_log l;
   const auto entry = [](const char* key, const char* stage, wick::error_action a) {
-    wick::failure_log_entry e;
+    wick::failure_log::entry e;
     e.key = key;
     e.stage = stage;
     e.action = a;

@@ -68,8 +68,8 @@ std::string code_points(const std::string& text) {
   return out;
 }
 
-wick::failure_log_entry entry(std::string key) {
-  wick::failure_log_entry e;
+wick::failure_log::entry entry(std::string key) {
+  wick::failure_log::entry e;
   e.key = std::move(key);
   e.stage = "decode";
   e.text = "it broke";
@@ -109,7 +109,7 @@ int end_of(::pid_t child) {
 }  // namespace
 
 TEST_CASE("a line is one JSON object with all that the entry has") {
-  wick::failure_log_entry e = entry("a.jpg");
+  wick::failure_log::entry e = entry("a.jpg");
   e.epoch = 3;
   e.position = 18446744073709551615u;
   e.kind = wick::error_kind::data;

@@ -291,7 +291,7 @@ TEST_CASE(
   struct ragged {
     wick::shape extents() const { return {wrong ? 5 : 2}; }
     wick::dtype type() const { return wick::dtype::uint8; }
-    void write_to(wick::slot at) const {
+    void write_to(wick::ext::slot at) const {
       if (wrong) throw std::runtime_error("damaged");
       at.data[0] = at.data[1] = static_cast<std::byte>(value);
     }

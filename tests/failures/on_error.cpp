@@ -237,7 +237,7 @@ TEST_CASE(
   struct ragged {
     wick::shape extents() const { return {n}; }
     wick::dtype type() const { return wick::dtype::uint8; }
-    void write_to(wick::slot) const {}
+    void write_to(wick::ext::slot) const {}
     int n;
   };
   for (const auto& policy : {on_error(on_error::skip), on_error(on_error::replace)}) {

@@ -45,7 +45,7 @@ struct named {
   std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }
   std::string key(std::uint64_t i) const { return names->at(i) + std::to_string(i); }
   std::uint64_t fingerprint() const {
-    wick::fingerprint_hash h;
+    wick::ext::fingerprint_hash h;
     for (const std::string& name : *names) h.add(name);
     return h.value();
   }
@@ -179,8 +179,8 @@ struct files_of_a_faulty_disk {
   std::string good;
   int bad = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   std::uint64_t size() const { return 6; }
-  wick::file_range at(std::uint64_t i) const {
-    wick::file_range out{.path = good.c_str(), .length = 4};
+  wick::ext::file_range at(std::uint64_t i) const {
+    wick::ext::file_range out{.path = good.c_str(), .length = 4};
     if (i % 2 == 1) out.file = bad;
     if (i == 2) out.length = 1000;  // damaged
     return out;

@@ -126,7 +126,7 @@ TEST_CASE("substitutes are bounded: when all that may be drawn fail the batch fa
   const std::string text = message_of([&] { return l.next(); });
   CHECK(contains(text, ": all: std::runtime_error: bad; all 3 substitutes drawn for this position failed"));
   for (const auto& e : l.failure_log().entries()) {
-    const auto same = [&](const wick::failure_log_entry& o) { return o.position == e.position; };
+    const auto same = [&](const wick::failure_log::entry& o) { return o.position == e.position; };
     CHECK(std::count_if(l.failure_log().entries().begin(), l.failure_log().entries().end(), same) <= 4);
   }
   // One sample alone: there is no other.

@@ -124,10 +124,10 @@ void example(std::string_view message) {
 
 void saved(std::string_view bytes) {
   std::pair<std::vector<std::string>, wick::lazy_image> value;
-  wick::cache_reader in({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+  wick::ext::cache_reader in({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
   try {
     wick::detail::load(value, in);
-  } catch (const wick::cache_reader::unavailable&) {
+  } catch (const wick::ext::cache_reader::unavailable&) {
   }
 }
 
@@ -141,7 +141,7 @@ void kept_members(const std::string& members) {
   constexpr std::size_t head = 32;  // before the number of members
   std::string all = wick::detail::kept_tar_writer().finish(wick::detail::open_regular(shard, "tar").stamp);
   all = all.substr(0, head) + members;
-  wick::detail::append_little_endian(all, wick::fingerprint_hash().add(all).value());
+  wick::detail::append_little_endian(all, wick::ext::fingerprint_hash().add(all).value());
   static_cast<void>(put("kept.tar.wickidx", all));
   reads(wick::tar(shard, {"jpg", "cls"}, {.keep_index = true}));
 }
@@ -153,7 +153,8 @@ void state(std::string bytes) {
     const auto length = static_cast<std::uint32_t>(bytes.size());
     std::memcpy(bytes.data() + length_at, &length, sizeof length);
     const auto all = std::as_bytes(std::span(bytes));
-    const std::uint64_t right = wick::fingerprint_hash().add(all.data(), bytes.size() - checksum).value();
+    const std::uint64_t right =
+        wick::ext::fingerprint_hash().add(all.data(), bytes.size() - checksum).value();
     std::memcpy(bytes.data() + bytes.size() - checksum, &right, checksum);
   }
   const auto read = wick::detail::loader_state::from_bytes(std::as_bytes(std::span(bytes)));

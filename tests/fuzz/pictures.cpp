@@ -38,25 +38,26 @@ void demand(bool holds, const char* what) {
 #ifdef WICK_TEST_LIBJPEG_TURBO
 bool by_stb_image = false, by_libjpeg_turbo = false;
 /// wick's own decoder, or libjpeg-turbo, which has to give the same.
-const wick::codec either{"wick or libjpeg-turbo",
-                         [](std::span<const std::byte> encoded, wick::picture_info& info) {
-                           return !by_stb_image && wick::detail::jpeg_codec.probe(encoded, info);
-                         },
-                         wick::detail::jpeg_codec.check_complete, wick::detail::jpeg_codec.decode,
-                         [](std::span<const std::byte> encoded, const wick::picture_info& info,
-                            const wick::decode_request& request, wick::row_sink& sink) {
-                           (by_libjpeg_turbo ? wick::detail::libjpeg_turbo_codec : wick::detail::jpeg_codec)
-                               .decode_rows(encoded, info, request, sink);
-                         }};
+const wick::ext::codec either{
+    "wick or libjpeg-turbo",
+    [](std::span<const std::byte> encoded, wick::ext::picture_info& info) {
+      return !by_stb_image && wick::detail::jpeg_codec.probe(encoded, info);
+    },
+    wick::detail::jpeg_codec.check_complete, wick::detail::jpeg_codec.decode,
+    [](std::span<const std::byte> encoded, const wick::ext::picture_info& info,
+       const wick::ext::decode_request& request, wick::ext::row_sink& sink) {
+      (by_libjpeg_turbo ? wick::detail::libjpeg_turbo_codec : wick::detail::jpeg_codec)
+          .decode_rows(encoded, info, request, sink);
+    }};
 /// stb_image in the other rounds.
-const wick::codec stb_image{wick::detail::stb_codec.name,
-                            [](std::span<const std::byte> encoded, wick::picture_info& info) {
-                              return by_stb_image && wick::detail::stb_codec.probe(encoded, info);
-                            },
-                            wick::detail::stb_codec.check_complete,
-                            wick::detail::stb_codec.decode,
-                            nullptr,
-                            wick::detail::stb_codec.decode_wide};
+const wick::ext::codec stb_image{wick::detail::stb_codec.name,
+                                 [](std::span<const std::byte> encoded, wick::ext::picture_info& info) {
+                                   return by_stb_image && wick::detail::stb_codec.probe(encoded, info);
+                                 },
+                                 wick::detail::stb_codec.check_complete,
+                                 wick::detail::stb_codec.decode,
+                                 nullptr,
+                                 wick::detail::stb_codec.decode_wide};
 #endif
 
 /// A changed PNG with the checksums of an unchanged one is refused at once, and its decoder would never be
@@ -170,8 +171,8 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
 #ifdef WICK_TEST_LIBJPEG_TURBO
-  static const bool added = (wick::codecs().add(wick::detail::libjpeg_turbo_codec),
-                             wick::codecs().add(either), wick::codecs().add(stb_image), true);
+  static const bool added = (wick::ext::codecs().add(wick::detail::libjpeg_turbo_codec),
+                             wick::ext::codecs().add(either), wick::ext::codecs().add(stb_image), true);
   static_cast<void>(added);
 #endif
   if (size < choices) return 0;

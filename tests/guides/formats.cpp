@@ -35,7 +35,7 @@ struct ppm {
   }
 };
 
-bool probe_ppm(std::span<const std::byte> file, wick::picture_info& info) {
+bool probe_ppm(std::span<const std::byte> file, wick::ext::picture_info& info) {
   if (file.size() < 2 || file[0] != std::byte{'P'} || file[1] != std::byte{'6'}) return false;
   const ppm header(file);
   info.format = "PPM";
@@ -45,8 +45,8 @@ bool probe_ppm(std::span<const std::byte> file, wick::picture_info& info) {
   return true;
 }
 
-wick::decoded_picture decode_ppm(std::span<const std::byte> file, const wick::picture_info& info,
-                                 const wick::decode_request& request) {
+wick::ext::decoded_picture decode_ppm(std::span<const std::byte> file, const wick::ext::picture_info& info,
+                                      const wick::ext::decode_request& request) {
   if (request.channels != 3) throw wick::error("PPM: RGB is all that this decoder gives");
   const ppm read(file);
   const std::size_t bytes = static_cast<std::size_t>(info.width) * static_cast<std::size_t>(info.height) * 3;
@@ -57,11 +57,11 @@ wick::decoded_picture decode_ppm(std::span<const std::byte> file, const wick::pi
   return {.pixels = std::move(out)};
 }
 
-const wick::codec ppm_decoder{
+const wick::ext::codec ppm_decoder{
     .name = "ppm", .probe = &probe_ppm, .check_complete = nullptr, .decode = &decode_ppm};
 
 [[maybe_unused]] void train() {
-  wick::codecs().add(ppm_decoder);
+  wick::ext::codecs().add(ppm_decoder);
   wick::loader train(wick::image_folder("train") | wick::shuffle() | wick::read() | wick::decode() |
                          wick::random_resized_crop(224) | wick::batch(256),
                      {.seed = 42});

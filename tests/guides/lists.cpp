@@ -24,12 +24,12 @@ struct cifar {
 
 [[maybe_unused]] void structs_in_files() {
   wick::loader positions(wick::records<position>(wick::files("games-*.bin"), {.header = 16}) |
-                             wick::shuffle() | wick::read() | wick::decode_struct<position>() |
+                             wick::shuffle() | wick::read() | wick::decode_raw<position>() |
                              wick::batch(1024),
                          {.seed = 42});
   for (auto& batch : positions.epoch(0)) (void)std::get<0>(batch);
   wick::loader pictures(wick::records<cifar>(wick::files("data_batch_*.bin")) | wick::shuffle() |
-                            wick::read() | wick::decode_struct<cifar>() |
+                            wick::read() | wick::decode_raw<cifar>() |
                             [](const cifar& c) {
                               return wick::sample{c.planes, std::int64_t{c.label}};
                             } |

@@ -40,7 +40,7 @@ namespace {
   for (auto& batch : train.epoch(0)) (void)batch;
 }
 
-wick::record_frame frame(std::span<const std::byte> head) {
+wick::ext::record_frame frame(std::span<const std::byte> head) {
   std::uint32_t length = 0;
   if (head.size() < sizeof length) throw wick::error("the file ends within a length");
   std::memcpy(&length, head.data(), sizeof length);

@@ -58,7 +58,7 @@ boxes run(boxes from, const Stage&... stage) {
 
 }  // namespace
 
-static_assert(wick::stage<wick::detail::sanitize_boxes_stage>);
+static_assert(wick::ext::stage<wick::detail::sanitize_boxes_stage>);
 
 // The numbers are those of torchvision.transforms.v2.functional (0.29); it leaves boxes of size 0.
 

@@ -26,7 +26,7 @@
 
 namespace wick_test::decode_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::ext::stage_kind::sample_or_data>);
 
 using wick::color;
 using wick::image;
@@ -98,14 +98,15 @@ TEST_CASE("decode refuses a limit that refuses everything") {
 
 TEST_CASE("what a decoder has to say is in the report") {
   static bool talks = false;
-  static const wick::codec talker{"a test's decoder",
-                                  [](std::span<const std::byte>, wick::picture_info&) { return false; },
-                                  nullptr,
-                                  nullptr,
-                                  nullptr,
-                                  nullptr,
-                                  [] { return std::string(talks ? "this library is the wrong one" : ""); }};
-  wick::codecs().add(talker);
+  static const wick::ext::codec talker{
+      "a test's decoder",
+      [](std::span<const std::byte>, wick::ext::picture_info&) { return false; },
+      nullptr,
+      nullptr,
+      nullptr,
+      nullptr,
+      [] { return std::string(talks ? "this library is the wrong one" : ""); }};
+  wick::ext::codecs().add(talker);
   const std::vector<std::string> files{encode_png(photo(8, 8))};
   wick::loader pictures(wick::in_memory(files) | [](const std::string& file) { return as_bytes(file); } |
                         wick::decode() | wick::array_batch(1));
@@ -135,7 +136,7 @@ TEST_CASE(
   CHECK_FALSE(contains(stage.note(), "JPEG"));
   jpeg[jpeg.find("\xFF\xC0") + 1] = '\xC2';  // by its header, a progressive one
   run(stage, jpeg);
-  const bool fast_jpeg = wick::codecs().probe(as_bytes(jpeg).span()).decoder->name != "stb_image";
+  const bool fast_jpeg = wick::ext::codecs().probe(as_bytes(jpeg).span()).decoder->name != "stb_image";
   CHECK(contains(stage.note(), "not baseline, by stb_image: install libjpeg-turbo") == !fast_jpeg);
   CHECK(stage.note().empty() == (fast_png && fast_jpeg));
 }
@@ -208,7 +209,7 @@ TEST_CASE("a picture that is turned comes out in the numbers that were asked for
 namespace {
 
 /// Of files that begin with "HUGE": there's no memory for them.
-bool probe_huge(std::span<const std::byte> encoded, wick::picture_info& info) {
+bool probe_huge(std::span<const std::byte> encoded, wick::ext::picture_info& info) {
   if (encoded.size() < 4 || std::memcmp(encoded.data(), "HUGE", 4) != 0) return false;
   info.format = "HUGE";
   info.width = 12'000;
@@ -216,16 +217,16 @@ bool probe_huge(std::span<const std::byte> encoded, wick::picture_info& info) {
   info.channels = 3;
   return true;
 }
-wick::decoded_picture decode_huge(std::span<const std::byte>, const wick::picture_info&,
-                                  const wick::decode_request&) {
+wick::ext::decoded_picture decode_huge(std::span<const std::byte>, const wick::ext::picture_info&,
+                                       const wick::ext::decode_request&) {
   throw std::bad_alloc();
 }
-constexpr wick::codec huge_codec{"huge", &probe_huge, nullptr, &decode_huge, nullptr, nullptr};
+constexpr wick::ext::codec huge_codec{"huge", &probe_huge, nullptr, &decode_huge, nullptr, nullptr};
 
 }  // namespace
 
 TEST_CASE("memory that runs out while an image is decoded is an error of decode() that names its size") {
-  wick::codecs().add(huge_codec);
+  wick::ext::codecs().add(huge_codec);
   const encoded_pictures source{.files = {"HUGE"}};
   const auto failure = [&](auto&& pipeline) {
     wick::loader l(pipeline, {.workers = 1, .on_error = wick::on_error::skip});
@@ -238,7 +239,7 @@ TEST_CASE("memory that runs out while an image is decoded is an error of decode(
     REQUIRE(l.failure_log().total() == 1);
     return l.failure_log().entries().front();
   };
-  const auto check = [&](const wick::failure_log_entry& e) {
+  const auto check = [&](const wick::failure_log::entry& e) {
     CHECK(e.stage == "decode");
     CHECK(e.kind == wick::error_kind::memory);
     CHECK(contains(e.text, "no memory for an image of 12000 x 11000 px", "loader_options::workers",

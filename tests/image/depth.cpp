@@ -21,7 +21,7 @@ using wick::image;
 using wick::lazy_image;
 using wick::mask;
 
-static_assert(wick::stage<wick::detail::decode_depth_stage>);
+static_assert(wick::ext::stage<wick::detail::decode_depth_stage>);
 
 namespace {
 

@@ -26,7 +26,7 @@ namespace {
 
 lazy_image encoded(const std::string& file, int channels) {
   wick::bytes b = as_bytes(file);
-  const wick::picture_info info = wick::codecs().probe(b.span());
+  const wick::ext::picture_info info = wick::ext::codecs().probe(b.span());
   return lazy_image(std::move(b), info, channels);
 }
 
@@ -145,33 +145,34 @@ TEST_CASE("a plan over an encoded picture is carried out in one pass, not step b
 TEST_CASE("a decoder that delivers only a part, or a smaller picture, is understood") {
   // Knows the photo with the seed in its first byte; delivers no more than is wanted, at half the size if
   // that suffices.
-  static const wick::codec partial{
+  static const wick::ext::codec partial{
       "partial",
-      [](std::span<const std::byte>, wick::picture_info& info) {
+      [](std::span<const std::byte>, wick::ext::picture_info& info) {
         info.format = "partial";
         info.width = 128;
         info.height = 96;
         return true;
       },
       nullptr,
-      [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
+      [](std::span<const std::byte> data, const wick::ext::picture_info&,
+         const wick::ext::decode_request& request) {
         const image whole = photo(128, 96, request.channels, static_cast<std::uint64_t>(data[0]));
         const wick::rect w = request.wanted;
         lazy_image cut(whole);
         if (request.scale > 0.5) {
           cut.crop(w);
-          return wick::decoded_picture{std::move(cut).pixels(), w.x, w.y, 1.0};
+          return wick::ext::decoded_picture{std::move(cut).pixels(), w.x, w.y, 1.0};
         }
         const int left = w.x / 2 * 2, top = w.y / 2 * 2;
         const int right = std::min(128, (w.x + w.width + 1) / 2 * 2),
                   bottom = std::min(96, (w.y + w.height + 1) / 2 * 2);
         cut.crop({left, top, right - left, bottom - top});
         cut.resize((right - left) / 2, (bottom - top) / 2);
-        return wick::decoded_picture{std::move(cut).pixels(), left, top, 0.5};
+        return wick::ext::decoded_picture{std::move(cut).pixels(), left, top, 0.5};
       }};
   const auto make = [&](std::byte seed) {
     wick::bytes b(&seed, 1);
-    wick::picture_info info;
+    wick::ext::picture_info info;
     partial.probe(b.span(), info);
     info.decoder = &partial;
     return lazy_image(std::move(b), info, 3);
@@ -197,16 +198,17 @@ TEST_CASE("a decoder that delivers only a part, or a smaller picture, is underst
 
 TEST_CASE("a decoder that gives less of the picture than was asked for is named") {
   // Its first byte says which side is a pixel short; 0: none is.
-  static const wick::codec careless{
+  static const wick::ext::codec careless{
       "careless",
-      [](std::span<const std::byte>, wick::picture_info& info) {
+      [](std::span<const std::byte>, wick::ext::picture_info& info) {
         info.format = "careless";
         info.width = 20;
         info.height = 16;
         return true;
       },
       nullptr,
-      [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
+      [](std::span<const std::byte> data, const wick::ext::picture_info&,
+         const wick::ext::decode_request& request) {
         wick::rect w = request.wanted;
         const int side = static_cast<int>(data[0]);
         if (side == 1) ++w.x, --w.width;
@@ -215,7 +217,7 @@ TEST_CASE("a decoder that gives less of the picture than was asked for is named"
         if (side == 4) --w.height;
         lazy_image cut(photo(20, 16, request.channels));
         cut.crop(w);
-        return wick::decoded_picture{std::move(cut).pixels(), w.x, w.y, 1.0};
+        return wick::ext::decoded_picture{std::move(cut).pixels(), w.x, w.y, 1.0};
       }};
   for (int side = 0; side < 5; ++side) {
     for (const bool resized : {false, true}) {
@@ -223,7 +225,7 @@ TEST_CASE("a decoder that gives less of the picture than was asked for is named"
       CAPTURE(resized);
       const auto first = static_cast<std::byte>(side);
       wick::bytes b(&first, 1);
-      wick::picture_info info;
+      wick::ext::picture_info info;
       careless.probe(b.span(), info);
       info.decoder = &careless;
       lazy_image picture(std::move(b), info, 3), same(photo(20, 16));
@@ -274,7 +276,7 @@ TEST_CASE("where the crop index is wrong, the picture is decoded again from the 
   const auto index = std::make_shared<crop_index>(std::size_t{1} << 20);
   const auto picture = [&](bool indexed, int side) {
     wick::bytes b = as_bytes(file);
-    const wick::picture_info info = wick::codecs().probe(b.span());
+    const wick::ext::picture_info info = wick::ext::codecs().probe(b.span());
     lazy_image out(std::move(b), info, 3, false, {}, indexed ? index : nullptr);
     out.crop({170, 20, 200, 260});
     if (side != 0) out.resize(side, side);

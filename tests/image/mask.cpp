@@ -62,7 +62,7 @@ const std::string deep_png = make_png({.width = 2,
 
 }  // namespace
 
-static_assert(wick::stage<wick::detail::decode_mask_stage>);
+static_assert(wick::ext::stage<wick::detail::decode_mask_stage>);
 
 TEST_CASE("a palette's numbers come out as they are stored, as [H, W]") {
   const mask m = decoded(palette_png);

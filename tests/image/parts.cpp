@@ -264,7 +264,7 @@ struct of_nine {
 }  // namespace wick_test::parts_tests
 
 template <>
-inline constexpr bool wick::has_no_parts<wick_test::parts_tests::of_nine> = true;
+inline constexpr bool wick::ext::has_no_parts<wick_test::parts_tests::of_nine> = true;
 
 namespace wick_test::parts_tests {
 

@@ -146,9 +146,9 @@ TEST_CASE("a sample that would begin past the end of its file is an error, and o
   struct part {
     std::string path;
     std::uint64_t from;
-    std::uint64_t length = wick::file_range::whole;
+    std::uint64_t length = wick::ext::file_range::whole;
     std::uint64_t size() const { return 1; }
-    wick::file_range at(std::uint64_t) const {
+    wick::ext::file_range at(std::uint64_t) const {
       return {.path = path.c_str(), .offset = from, .length = length};
     }
   };
@@ -280,8 +280,8 @@ TEST_CASE("a descriptor whose place is unknown is left to the I/O threads") {
   const temp_dir dir;
   const fs::path path = dir.write("x", "12345");
   const wick::detail::file_handle file = wick::detail::open_file(path.c_str());
-  wick::file_stamp stamp = wick::file_stamp::of(file.get());
-  wick::file_range where{.path = path.c_str(), .file = file.get(), .offset = 1};
+  wick::ext::file_stamp stamp = wick::ext::file_stamp::of(file.get());
+  wick::ext::file_range where{.path = path.c_str(), .file = file.get(), .offset = 1};
   std::uint64_t length = 0;
   CHECK(!wick::detail::cached_reader().measure(where, length));
   where.indexed = &stamp;

@@ -14,7 +14,7 @@ namespace wick_test::file_range_tests {
 namespace {
 
 /// What read() gives for these, one after another.
-std::vector<std::string> read_all(std::vector<wick::file_range> where) {
+std::vector<std::string> read_all(std::vector<wick::ext::file_range> where) {
   wick::loader l(wick::in_memory(std::move(where)) | wick::read() |
                      [](const wick::bytes& b) { return std::string(b.text()); } | wick::group(100),
                  {.workers = 1});
@@ -23,15 +23,15 @@ std::vector<std::string> read_all(std::vector<wick::file_range> where) {
 
 }  // namespace
 
-static_assert(std::is_trivially_copyable_v<wick::file_range>);
+static_assert(std::is_trivially_copyable_v<wick::ext::file_range>);
 
 TEST_CASE("a file range of a path alone is the whole file, not yet open") {
-  const wick::file_range l{.path = "a.jpg"};
+  const wick::ext::file_range l{.path = "a.jpg"};
   CHECK(l.file == -1);
   CHECK(l.offset == 0);
-  CHECK(l.length == wick::file_range::whole);
+  CHECK(l.length == wick::ext::file_range::whole);
   CHECK(l.indexed == nullptr);
-  CHECK(sizeof(wick::file_range) <= 48);
+  CHECK(sizeof(wick::ext::file_range) <= 48);
 }
 
 TEST_CASE("a URL is shown without a name, a password, or what may be a token") {

@@ -169,7 +169,7 @@ TEST_CASE("a shard that can't be read any more by its descriptor is opened again
   const temp_dir dir;
   const auto paths = write_shards(dir);
   const wick::detail::tar_samples photos = wick::tar(paths);
-  const wick::file_range range = photos.at(0).data;
+  const wick::ext::file_range range = photos.at(0).data;
   REQUIRE(range.file >= 0);
   const auto spoil = [&] {
     const wick::detail::file_handle unreadable(::open(range.path, O_WRONLY | O_CLOEXEC));
@@ -217,10 +217,10 @@ TEST_CASE("a shard that only gets another name or mode, or is looked at, is the 
 }
 
 TEST_CASE("a stamp tells another file, another size, another time and a lost name apart") {
-  const wick::file_stamp then{
+  const wick::ext::file_stamp then{
       .device = 1, .inode = 2, .size = 3, .seconds = 4, .nanoseconds = 5, .linked = true, .local = true};
   const auto change = [&](auto edit, bool local = true) {
-    wick::file_stamp before = then, now = then;
+    wick::ext::file_stamp before = then, now = then;
     before.local = local;
     edit(now);
     const char* const what = before.change(now);
@@ -265,7 +265,7 @@ TEST_CASE("a file that changes while it is read is an error, not a sample cut of
   wick_test::write_file(path, std::string(1000, 'x'));
   make_old(path);
   REQUIRE(message_of([&] { return learning.next(); }).empty());
-  const wick::file_range where{.path = path.c_str()};
+  const wick::ext::file_range where{.path = path.c_str()};
   wick::detail::cached_reader quick;
   std::uint64_t length = 0;
   if (quick.measure(where, length)) {
@@ -295,17 +295,17 @@ TEST_CASE("a stamp of an open file knows what it is, and refuses what is no file
   const temp_dir dir;
   const auto path = dir.write("x", "12345");
   const wick::detail::file_handle file = wick::detail::open_file(path.c_str());
-  const wick::file_stamp stamp = wick::file_stamp::of(file.get());
+  const wick::ext::file_stamp stamp = wick::ext::file_stamp::of(file.get());
   CHECK(stamp.size == 5);
   CHECK(stamp.linked);
   CHECK(stamp.local == wick::detail::is_local(file.get()));
   const wick::detail::file_handle folder(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  CHECK(contains(message_of([&] { return wick::file_stamp::of(folder.get()).size; }),
+  CHECK(contains(message_of([&] { return wick::ext::file_stamp::of(folder.get()).size; }),
                  "is a folder, not a file"));
 }
 
 TEST_CASE("a file that was changed a moment ago is not settled") {
-  using wick::file_stamp;
+  using wick::ext::file_stamp;
   CHECK(file_stamp{.seconds = ::time(nullptr) - 10}.settled());
   CHECK_FALSE(file_stamp{.seconds = ::time(nullptr)}.settled());
   CHECK_FALSE(file_stamp{.seconds = ::time(nullptr) + 1000}.settled());

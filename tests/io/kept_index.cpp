@@ -19,9 +19,9 @@ namespace wick_test::kept_index_tests {
 
 namespace {
 
-using wick::file_stamp;
 using wick::detail::file_extents;
 using wick::detail::kept_index;
+using wick::ext::file_stamp;
 using wick_test::temp_dir;
 
 file_extents some_extents() {
@@ -82,7 +82,7 @@ TEST_CASE("whatever is written into an index, what it says lies within the file"
     if (random() % 4 == 0) changed.resize(8 + random() % (changed.size() - 8));
     for (std::uint64_t n = random() % 4; n > 0 && changed.size() > 8; --n)
       changed[8 + random() % (changed.size() - 8)] = static_cast<char>(random());
-    const std::uint64_t sum = wick::fingerprint_hash().add(changed).value();
+    const std::uint64_t sum = wick::ext::fingerprint_hash().add(changed).value();
     for (int b = 0; b < 8; ++b) changed += static_cast<char>(sum >> (8 * b) & 0xFF);
     std::filesystem::remove(path);  // some file systems bring a file to the disk that is written over
     wick_test::write_file(path, changed);

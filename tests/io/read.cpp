@@ -28,7 +28,7 @@
 
 namespace wick_test::read_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::ext::stage_kind::sample_or_data>);
 
 using wick_test::contains;
 using wick_test::evict;
@@ -57,7 +57,7 @@ TEST_CASE("the bytes of a file are the file, cached or not, in a loader or by a 
     CHECK(i == 40);
   }
   wick::context plain({});
-  auto operation = wick::read()(wick::file_range{paths[3].c_str()}, plain);
+  auto operation = wick::read()(wick::ext::file_range{paths[3].c_str()}, plain);
   REQUIRE(operation.await_ready());
   CHECK(operation.await_resume().text() == content_of(3));
 }
@@ -245,7 +245,7 @@ TEST_CASE("a stage may read again while its sample holds bytes, whatever the mem
   struct again {
     const std::vector<std::filesystem::path>* paths;
     wick::task<std::int64_t> operator()(wick::bytes first, wick::context& c) const {
-      auto reading = wick::read()(wick::file_range{(*paths)[(c.index() + 1) % 100].c_str()}, c);
+      auto reading = wick::read()(wick::ext::file_range{(*paths)[(c.index() + 1) % 100].c_str()}, c);
       wick::bytes second = co_await reading;
       co_return static_cast<std::int64_t>(first.size() + second.size());
     }
@@ -422,7 +422,7 @@ TEST_CASE("an item that reads itself is read alone, in a sample, in a tuple, and
                }) == "5zeroa 6oneb 7twoc 8threed ");
   wick::context plain({});
   auto reading = wick::read()(texts.at(2), plain);
-  CHECK(wick::sync_wait(std::move(reading)) == "two");
+  CHECK(wick::ext::sync_wait(std::move(reading)) == "two");
 }
 
 TEST_CASE("an item that reads itself fails with its key and the stage, and knows the bound of read()") {

@@ -111,7 +111,8 @@ row parse(const wick::bytes& content, wick::context& c) {
   moment();
   row r{};
   std::from_chars(content.text().data(), content.text().data() + content.size(), r[0]);
-  r[1] = static_cast<std::int64_t>(wick::fingerprint_hash().add(content.data(), content.size()).value() >> 1);
+  r[1] = static_cast<std::int64_t>(
+      wick::ext::fingerprint_hash().add(content.data(), content.size()).value() >> 1);
   r[2] = static_cast<std::int64_t>(c.random().below(1'000'000));
   return r;
 }
@@ -153,7 +154,7 @@ text parse_text(const wick::bytes& content, wick::context& c) {
 }
 /// A text as it came, in one row of numbers: `where` it lay is in the row as its contents are.
 row told(const std::int64_t* values, std::size_t length, std::uint64_t where) {
-  wick::fingerprint_hash h;
+  wick::ext::fingerprint_hash h;
   h.add(where).add(std::uint64_t{length});
   for (std::size_t j = 0; j < length; ++j) {
     if (j != 2) h.add(static_cast<std::uint64_t>(values[j]));

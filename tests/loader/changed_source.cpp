@@ -330,13 +330,13 @@ TEST_CASE("the same in a coroutine, which leaves an epoch on a worker") {
   const answering source(100);
   wick::loader l(source | wick::array_batch(10), {.executor = &ex});
   source.answer({100, 101});
-  CHECK(contains(wick::sync_wait(consumer::first_of(&ex, &l, 0)), "100 samples", "has 101 now"));
+  CHECK(contains(wick::ext::sync_wait(consumer::first_of(&ex, &l, 0)), "100 samples", "has 101 now"));
   source.answer({100});
-  CHECK(wick::sync_wait(consumer::first_of(&ex, &l, 0)) == "batch of 10");
+  CHECK(wick::ext::sync_wait(consumer::first_of(&ex, &l, 0)) == "batch of 10");
   source.answer({100, 101});  // nothing is asked before what is under way has been left
-  CHECK(contains(wick::sync_wait(consumer::first_of(&ex, &l, 7)), "100 samples", "has 101 now"));
+  CHECK(contains(wick::ext::sync_wait(consumer::first_of(&ex, &l, 7)), "100 samples", "has 101 now"));
   source.answer({100});
-  CHECK(wick::sync_wait(consumer::first_of(&ex, &l, 7)) == "batch of 10");
+  CHECK(wick::ext::sync_wait(consumer::first_of(&ex, &l, 7)) == "batch of 10");
 }
 
 TEST_CASE(

@@ -41,8 +41,8 @@ struct viewed : elastic {
 
 /// Notes how many locks of its source are held when it is asked to refresh.
 struct watched_stage {
-  static constexpr wick::stage_traits traits{
-      .name = "watched", .kind = wick::stage_kind::order, .has_refresh = true};
+  static constexpr wick::ext::stage_traits traits{
+      .name = "watched", .kind = wick::ext::stage_kind::order, .has_refresh = true};
   std::shared_ptr<std::atomic<int>> held, seen;
   void refresh() { seen->store(seen->load() + held->load()); }
   std::uint64_t size(std::uint64_t n) const { return n; }

@@ -42,7 +42,7 @@ struct preparations {
 };
 
 struct watched_order {
-  static constexpr wick::stage_traits traits{.name = "watched", .kind = wick::stage_kind::order};
+  static constexpr wick::ext::stage_traits traits{.name = "watched", .kind = wick::ext::stage_kind::order};
   std::shared_ptr<preparations> seen = std::make_shared<preparations>();
   std::uint64_t size(std::uint64_t n) const { return n; }
   wick::detail::permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,

@@ -247,7 +247,7 @@ wick::task<void> lock(wick::context* c, wick::async_semaphore* of) {
   auto guard = co_await of->acquire(*c);
   static_cast<void>(guard);
 }
-wick::task<void> sleep(wick::context* c, wick::stop_token until) {
+wick::task<void> sleep(wick::context* c, wick::ext::stop_token until) {
   try {
     co_await wick::sleep_for(1h, {*c->on(), until});
   } catch (const wick::cancelled&) {  // the test has woken it
@@ -389,7 +389,7 @@ TEST_CASE("a sleep of an hour: the message says that the sample sleeps") {
   check_message(
       [](auto options) {
         wick::detail::stop_source awake;
-        const wick::stop_token token = awake.token();
+        const wick::ext::stop_token token = awake.token();
         return hang_in(
             options, [token](wick::context* c) { return sleep(c, token); }, [&] { awake.request_stop(); });
       },
@@ -490,7 +490,7 @@ TEST_CASE("workers that others keep busy: the message says so") {
     };
     std::vector<std::thread> others;
     for (int i = 0; i < 2; ++i) {
-      others.emplace_back([&] { wick::sync_wait(keep(&shared, &closed, &kept)); });
+      others.emplace_back([&] { wick::ext::sync_wait(keep(&shared, &closed, &kept)); });
     }
     options.workers = options.io_threads = std::nullopt;
     options.executor = &shared;
@@ -678,7 +678,7 @@ TEST_CASE("a hang has one message, in next() and in next_async() on a worker, an
             ++*count;
           }
         };
-        wick::sync_wait(all(&train, &taken));
+        wick::ext::sync_wait(all(&train, &taken));
       } else {
         while (train.next()) ++taken;
       }

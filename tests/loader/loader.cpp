@@ -99,7 +99,7 @@ TEST_CASE("four batches are ahead of the loop, eight where that takes little mem
       std::int64_t floats;
       wick::shape extents() const { return {floats}; }
       wick::dtype type() const noexcept { return wick::dtype::float32; }
-      void write_to(wick::slot) const noexcept {}
+      void write_to(wick::ext::slot) const noexcept {}
     };
     // So long that workers make all of them: a rest that is shorter than a wake-up is left to the loop.
     const auto widen = [&](const cell&) {

@@ -171,10 +171,11 @@ TEST_CASE("a coroutine goes from epoch to epoch, to any one, on the only worker,
     for (const auto& batch : targets_of(expected, epoch)) out.push_back(batch[0]);
     return out;
   };
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 0, 100)) == firsts(0));
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 7, 3)).size() == 3);  // another one than what is prefetched
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 7, 100)) == firsts(7));
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 2, 1)).size() == 1);
+  CHECK(wick::ext::sync_wait(consumer::run(&ex, &l, 0, 100)) == firsts(0));
+  CHECK(wick::ext::sync_wait(consumer::run(&ex, &l, 7, 3)).size() ==
+        3);  // another one than what is prefetched
+  CHECK(wick::ext::sync_wait(consumer::run(&ex, &l, 7, 100)) == firsts(7));
+  CHECK(wick::ext::sync_wait(consumer::run(&ex, &l, 2, 1)).size() == 1);
   // A loop continues what a coroutine has asked for, and the other way round; a state does, too.
   struct asker {
     static wick::task<void> run(wick::executor* on, decltype(l)* from, std::uint64_t epoch) {
@@ -182,15 +183,15 @@ TEST_CASE("a coroutine goes from epoch to epoch, to any one, on the only worker,
       from->epoch(epoch);
     }
   };
-  wick::sync_wait(asker::run(&ex, &l, 5));
+  wick::ext::sync_wait(asker::run(&ex, &l, 5));
   const auto state = l.state();
   CHECK(l.next()->target.as<std::int64_t>()[0] == firsts(5)[0]);
   l.load_state(state);
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, 5, 100)) == firsts(5));
-  wick::sync_wait(asker::run(&ex, &l, 1));
-  wick::sync_wait(asker::run(&ex, &l, 3));
+  CHECK(wick::ext::sync_wait(consumer::run(&ex, &l, 5, 100)) == firsts(5));
+  wick::ext::sync_wait(asker::run(&ex, &l, 1));
+  wick::ext::sync_wait(asker::run(&ex, &l, 3));
   CHECK(targets_of(l, 3)[0][0] == firsts(3)[0]);
-  wick::sync_wait(asker::run(&ex, &l, 8));  // and destroyed at once
+  wick::ext::sync_wait(asker::run(&ex, &l, 8));  // and destroyed at once
 }
 
 TEST_CASE("a loader may be moved between epochs, into a container for example") {

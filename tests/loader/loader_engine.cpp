@@ -232,7 +232,7 @@ TEST_CASE("next() on a worker is refused instead of blocking it") {
       co_return "";
     }
   };
-  CHECK(contains(wick::sync_wait(consumer::run(&ex, &l)), "next_async"));
+  CHECK(contains(wick::ext::sync_wait(consumer::run(&ex, &l)), "next_async"));
 }
 
 TEST_CASE("destroying a loader at any moment is prompt and leaves nothing running") {
@@ -422,7 +422,7 @@ TEST_CASE("the shapes of a batch are judged by its first sample, whichever comes
   struct ragged {
     wick::shape extents() const { return {odd ? 3 : 2}; }
     wick::dtype type() const { return wick::dtype::uint8; }
-    void write_to(wick::slot) const {}
+    void write_to(wick::ext::slot) const {}
     bool odd;
   };
   for (int round = 0; round < 20; ++round) {

@@ -80,14 +80,14 @@ TEST_CASE("what a worker is refused has changed nothing: the loader continues wh
     }
   };
   const auto untouched = l.state();
-  CHECK(contains(wick::sync_wait(stranger::next(&ex, &l)), "would block a worker"));
+  CHECK(contains(wick::ext::sync_wait(stranger::next(&ex, &l)), "would block a worker"));
   CHECK(l.state() == untouched);
   auto range = l.epoch(3);
   auto at = range.begin();
   const std::int64_t first = at->target.as<std::int64_t>()[0];
   const auto standing = l.state();
-  CHECK(contains(wick::sync_wait(stranger::range(&ex, &range)), "would block a worker"));
-  CHECK(contains(wick::sync_wait(stranger::advance(&ex, &at)), "would block a worker"));
+  CHECK(contains(wick::ext::sync_wait(stranger::range(&ex, &range)), "would block a worker"));
+  CHECK(contains(wick::ext::sync_wait(stranger::advance(&ex, &at)), "would block a worker"));
   CHECK(l.state() == standing);
   CHECK(at->target.as<std::int64_t>()[0] == first);
   std::size_t rest = 0;
@@ -112,7 +112,7 @@ TEST_CASE("an I/O thread of the loader's executor is refused, since the loader's
       co_return text;
     }
   };
-  CHECK(contains(wick::sync_wait(caller::run(&both, &inner)), "would block an I/O thread",
+  CHECK(contains(wick::ext::sync_wait(caller::run(&both, &inner)), "would block an I/O thread",
                  "co_await next_async()"));
   CHECK(targets_of(inner, 0).size() == 10);
 }
@@ -143,7 +143,7 @@ TEST_CASE("a loader that goes on an I/O thread of its executor ends, whatever it
       co_return text;
     }
   };
-  CHECK(contains(wick::sync_wait(caller::run(&both, &call)), "would block an I/O thread"));
+  CHECK(contains(wick::ext::sync_wait(caller::run(&both, &call)), "would block an I/O thread"));
 }
 
 TEST_CASE("workers of another executor may wait in next(), one after another") {

@@ -230,7 +230,7 @@ TEST_CASE("refresh() on a worker: between epochs, not while batches are under wa
   wick::executor ex(2);
   const elastic source(100);
   consumer::loader_type l(source | wick::array_batch(10), {.executor = &ex});
-  CHECK(wick::sync_wait(consumer::run(&ex, &l, &source)) == 10 + 11 + 12);
+  CHECK(wick::ext::sync_wait(consumer::run(&ex, &l, &source)) == 10 + 11 + 12);
 }
 
 }  // namespace wick_test::refresh_state_tests

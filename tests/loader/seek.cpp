@@ -194,7 +194,7 @@ TEST_CASE("a coroutine on a worker seeks") {
     }
   };
   std::vector<batches::value_type> got;
-  wick::sync_wait(take(&ex, &l, &got));
+  wick::ext::sync_wait(take(&ex, &l, &got));
   CHECK(got == batches{expected[9], expected[2], expected[3], expected[12]});
 }
 

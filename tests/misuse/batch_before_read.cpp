@@ -3,7 +3,7 @@
 
 // expect: wick: batch() makes tensors, and the item only says where bytes lie
 // expect: write read() before it
-// expect: wick::sample<wick::file_range
+// expect: wick::sample<wick::ext::file_range
 void step(wick::array, wick::array) {}
 
 int main() {

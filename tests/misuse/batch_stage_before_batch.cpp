@@ -7,7 +7,7 @@
 // expect: wick: this stage works on batches, and the item is a single sample; write batch(n) before it
 // expect: to_device
 struct to_device {
-  static constexpr wick::stage_traits traits{.name = "to_device", .kind = wick::stage_kind::batch};
+  static constexpr wick::ext::stage_traits traits{.name = "to_device", .kind = wick::ext::stage_kind::batch};
   wick::sample<wick::array, wick::array> operator()(wick::sample<wick::array, wick::array> b) { return b; }
 };
 

@@ -4,7 +4,7 @@
 // expect: wick: this stage takes a picture, and the item says only where its bytes lie
 // expect: write read() | decode() before it
 // expect: random_resized_crop_stage
-// expect: wick::sample<wick::file_range
+// expect: wick::sample<wick::ext::file_range
 void step(wick::array, wick::array) {}
 
 int main() {

@@ -6,7 +6,7 @@
 // expect: wick: has_slab_memory, has_around, has_deliver, and has_feeds_device are for stages of batches
 // expect: doubled
 struct doubled {
-  static constexpr wick::stage_traits traits{.name = "doubled", .has_deliver = true};
+  static constexpr wick::ext::stage_traits traits{.name = "doubled", .has_deliver = true};
   float operator()(float x) const { return 2 * x; }
   void deliver(float&) const {}
 };

@@ -7,8 +7,8 @@
 // expect: wick: the traits of this stage ('S', in the lines beside this) say has_fingerprint
 // expect: scaled
 struct scaled {
-  static constexpr wick::stage_traits traits{
-      .name = "scaled", .kind = wick::stage_kind::data, .has_fingerprint = true};
+  static constexpr wick::ext::stage_traits traits{
+      .name = "scaled", .kind = wick::ext::stage_kind::data, .has_fingerprint = true};
   float operator()(float x) const { return factor * x; }
   std::string fingerprint() const { return std::to_string(factor); }
   float factor = 2;

@@ -7,8 +7,8 @@
 // expect: wick: the traits of this stage ('S', in the lines beside this) say has_note
 // expect: doubled
 struct doubled {
-  static constexpr wick::stage_traits traits{
-      .name = "doubled", .kind = wick::stage_kind::data, .has_note = true};
+  static constexpr wick::ext::stage_traits traits{
+      .name = "doubled", .kind = wick::ext::stage_kind::data, .has_note = true};
   float operator()(float x) const { return 2 * x; }
   std::string notes() const { return "twice as much"; }
 };

@@ -276,7 +276,7 @@ TEST_CASE("a charge is given back when its holder throws") {
     const byte_charge c = co_await from->acquire(*on, 10, 0);
     throw std::runtime_error("bad");
   };
-  CHECK_THROWS_AS(wick::sync_wait(fail(&ex, &b)), std::runtime_error);
+  CHECK_THROWS_AS(wick::ext::sync_wait(fail(&ex, &b)), std::runtime_error);
   CHECK(b.used() == 0);
 }
 

@@ -46,8 +46,8 @@ struct later {
 
 /// Takes nothing by call: the free function below is its meaning.
 struct by_free_function {
-  static constexpr wick::stage_traits traits{
-      .name = "by_free_function", .kind = wick::stage_kind::data, .has_apply_stage = true};
+  static constexpr wick::ext::stage_traits traits{
+      .name = "by_free_function", .kind = wick::ext::stage_kind::data, .has_apply_stage = true};
   int add;
 };
 int apply_stage(by_free_function& s, int&& x, wick::context&) { return x + s.add; }

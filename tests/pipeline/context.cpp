@@ -125,7 +125,7 @@ TEST_CASE(
     waiting.spawn(serve(&later, 2, &served));
     waiting.spawn(serve(&earlier, 1, &served));
     // Jobs of one worker are run in their order: both wait by then.
-    wick::sync_wait([](wick::executor* on) -> wick::task<void> { co_await on->schedule(); }(&ex));
+    wick::ext::sync_wait([](wick::executor* on) -> wick::task<void> { co_await on->schedule(); }(&ex));
     holder.give_back();
     waiting.wait();
   }
@@ -152,16 +152,16 @@ TEST_CASE("a blocking call runs on an I/O thread, and gives what it returns or t
     const int got = co_await calling;
     co_return on->this_slot() == 0 ? got : -1;
   };
-  CHECK(wick::sync_wait(call(&c, &ex, false)) == 7);
-  CHECK_THROWS_AS(wick::sync_wait(call(&c, &ex, true)), wick::error);
+  CHECK(wick::ext::sync_wait(call(&c, &ex, false)) == 7);
+  CHECK_THROWS_AS(wick::ext::sync_wait(call(&c, &ex, true)), wick::error);
   int called = 0;
   const auto nothing = [](wick::context* c, int* called) -> wick::task<void> {
     auto calling = c->run_blocking([called] { ++*called; });
     co_await calling;
   };
-  wick::sync_wait(nothing(&c, &called));
+  wick::ext::sync_wait(nothing(&c, &called));
   wick::context by_hand(here);
-  wick::sync_wait(nothing(&by_hand, &called));
+  wick::ext::sync_wait(nothing(&by_hand, &called));
   CHECK(called == 2);
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("what a predicate throws is a failure like any other, also where it lo
 
 namespace {
 struct above {
-  static constexpr wick::stage_traits traits{.has_fingerprint = true};
+  static constexpr wick::ext::stage_traits traits{.has_fingerprint = true};
   int bound;
   bool operator()(int i) const { return i > bound; }
   std::uint64_t fingerprint() const { return static_cast<std::uint64_t>(bound); }

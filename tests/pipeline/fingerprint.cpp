@@ -9,7 +9,7 @@
 
 namespace wick_test::fingerprint_tests {
 
-using wick::fingerprint_hash;
+using wick::ext::fingerprint_hash;
 
 TEST_CASE("equal additions give equal fingerprints, in every build") {
   CHECK(fingerprint_hash().add("abc").add(7).value() == fingerprint_hash().add("abc").add(7).value());
@@ -47,26 +47,26 @@ TEST_CASE("every single bit of the data changes the fingerprint") {
 TEST_CASE("parameters are distinguished by their values and their order, floating ones to the last bit") {
   enum class filter : std::uint8_t { near, smooth };
   const std::set<std::uint64_t> all{
-      wick::fingerprint_hash::of(),          wick::fingerprint_hash::of(1),
-      wick::fingerprint_hash::of(1, 0),      wick::fingerprint_hash::of(0, 1),
-      wick::fingerprint_hash::of(0.1),       wick::fingerprint_hash::of(0.1 + 0x1p-56),
-      wick::fingerprint_hash::of(-1),        wick::fingerprint_hash::of(filter::smooth, 2),
-      wick::fingerprint_hash::of(2, 1.0f),   wick::fingerprint_hash::of(std::array{0.5, 0.25}),
-      wick::fingerprint_hash::of(0.25, 0.5), wick::fingerprint_hash::of(true, false, true)};
+      wick::ext::fingerprint_hash::of(),          wick::ext::fingerprint_hash::of(1),
+      wick::ext::fingerprint_hash::of(1, 0),      wick::ext::fingerprint_hash::of(0, 1),
+      wick::ext::fingerprint_hash::of(0.1),       wick::ext::fingerprint_hash::of(0.1 + 0x1p-56),
+      wick::ext::fingerprint_hash::of(-1),        wick::ext::fingerprint_hash::of(filter::smooth, 2),
+      wick::ext::fingerprint_hash::of(2, 1.0f),   wick::ext::fingerprint_hash::of(std::array{0.5, 0.25}),
+      wick::ext::fingerprint_hash::of(0.25, 0.5), wick::ext::fingerprint_hash::of(true, false, true)};
   CHECK(all.size() == 12);
   // What a value is written as makes no difference, so that a stage may change the type of a member.
-  CHECK(wick::fingerprint_hash::of(1, 0.5f) == wick::fingerprint_hash::of(std::int64_t{1}, 0.5));
-  CHECK(wick::fingerprint_hash::of(std::array{0.5, 0.25}) == wick::fingerprint_hash::of(0.5, 0.25));
+  CHECK(wick::ext::fingerprint_hash::of(1, 0.5f) == wick::ext::fingerprint_hash::of(std::int64_t{1}, 0.5));
+  CHECK(wick::ext::fingerprint_hash::of(std::array{0.5, 0.25}) == wick::ext::fingerprint_hash::of(0.5, 0.25));
   // Saved states hold fingerprints: this is part of their format.
-  CHECK(wick::fingerprint_hash::of(224, 0.5, filter::near) == 10850354822261122480u);
+  CHECK(wick::ext::fingerprint_hash::of(224, 0.5, filter::near) == 10850354822261122480u);
 }
 
 namespace {
 struct shift {
-  static constexpr wick::stage_traits traits{.has_fingerprint = true};
+  static constexpr wick::ext::stage_traits traits{.has_fingerprint = true};
   int by;
   int operator()(int x) const { return x + by; }
-  std::uint64_t fingerprint() const { return wick::fingerprint_hash::of(by); }
+  std::uint64_t fingerprint() const { return wick::ext::fingerprint_hash::of(by); }
 };
 }  // namespace
 

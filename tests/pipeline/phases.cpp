@@ -5,9 +5,9 @@
 
 namespace wick_test::phases_tests {
 
-using wick::slot_phase;
 using wick::detail::phase_ticks;
 using wick::detail::phase_timer;
+using wick::ext::slot_phase;
 
 TEST_CASE("a timer gives its ticks to the phase it is in, and taking them clears them") {
   phase_ticks::take();

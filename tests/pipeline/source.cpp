@@ -38,14 +38,14 @@ struct not_const {
 
 }  // namespace
 
-static_assert(wick::source<counting>);
-static_assert(wick::source<named>);
-static_assert(wick::source<const named&>);
-static_assert(wick::source<std::vector<std::string>>);
-static_assert(!wick::source<no_size>);
-static_assert(!wick::source<returns_nothing>);
-static_assert(!wick::source<not_const>);
-static_assert(!wick::source<int>);
+static_assert(wick::ext::source<counting>);
+static_assert(wick::ext::source<named>);
+static_assert(wick::ext::source<const named&>);
+static_assert(wick::ext::source<std::vector<std::string>>);
+static_assert(!wick::ext::source<no_size>);
+static_assert(!wick::ext::source<returns_nothing>);
+static_assert(!wick::ext::source<not_const>);
+static_assert(!wick::ext::source<int>);
 static_assert(std::is_same_v<wick::detail::item_of<counting>, int>);
 static_assert(std::is_same_v<wick::detail::item_of<std::vector<std::string>>, std::string>);
 

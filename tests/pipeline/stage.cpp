@@ -19,7 +19,7 @@ namespace wick_test::stage_tests {
 namespace {
 
 struct own {
-  static constexpr wick::stage_traits traits{.name = "own", .kind = wick::stage_kind::data};
+  static constexpr wick::ext::stage_traits traits{.name = "own", .kind = wick::ext::stage_kind::data};
   int operator()(int x) const { return x; }
 };
 /// Traits of another type are a member like any other.
@@ -95,7 +95,7 @@ struct crowded_with_data {
 
 /// Parameters that count: its traits say so.
 struct scaled {
-  static constexpr wick::stage_traits traits{.has_fingerprint = true};
+  static constexpr wick::ext::stage_traits traits{.has_fingerprint = true};
   std::uint64_t factor;
   std::uint64_t fingerprint() const { return factor; }
   int operator()(int x) const { return static_cast<int>(factor) * x; }
@@ -118,28 +118,28 @@ std::vector<int> delivered(Pipeline pipeline) {
 }  // namespace
 
 // A type with traits of wick's type is a stage, whether by value, by reference, or const; nothing else is.
-static_assert(wick::stage<own>);
-static_assert(wick::stage<own&>);
-static_assert(wick::stage<const own&&>);
-static_assert(!wick::stage<with_other_traits>);
-static_assert(!wick::stage<crowded>);
-static_assert(!wick::stage<crowded_with_data>);
-static_assert(!wick::stage<int>);
-static_assert(!wick::stage<int (*)(int)>);
+static_assert(wick::ext::stage<own>);
+static_assert(wick::ext::stage<own&>);
+static_assert(wick::ext::stage<const own&&>);
+static_assert(!wick::ext::stage<with_other_traits>);
+static_assert(!wick::ext::stage<crowded>);
+static_assert(!wick::ext::stage<crowded_with_data>);
+static_assert(!wick::ext::stage<int>);
+static_assert(!wick::ext::stage<int (*)(int)>);
 
-static_assert(wick::detail::stage_of<own, wick::stage_kind::data>);
-static_assert(wick::detail::stage_of<const own&, wick::stage_kind::data>);
-static_assert(!wick::detail::stage_of<own, wick::stage_kind::sample>);
-static_assert(!wick::detail::stage_of<crowded, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<own, wick::ext::stage_kind::data>);
+static_assert(wick::detail::stage_of<const own&, wick::ext::stage_kind::data>);
+static_assert(!wick::detail::stage_of<own, wick::ext::stage_kind::sample>);
+static_assert(!wick::detail::stage_of<crowded, wick::ext::stage_kind::sample_or_data>);
 
 // The kinds of wick's own stages.
-static_assert(wick::detail::stage_of<wick::detail::shuffle_stage, wick::stage_kind::order>);
-static_assert(wick::detail::stage_of<wick::detail::shard_stage, wick::stage_kind::order>);
+static_assert(wick::detail::stage_of<wick::detail::shuffle_stage, wick::ext::stage_kind::order>);
+static_assert(wick::detail::stage_of<wick::detail::shard_stage, wick::ext::stage_kind::order>);
 static_assert(wick::detail::stage_of<wick::detail::batch_stage<wick::detail::array_output>,
-                                     wick::stage_kind::batching>);
-static_assert(wick::detail::stage_of<wick::detail::group_stage, wick::stage_kind::batching>);
+                                     wick::ext::stage_kind::batching>);
+static_assert(wick::detail::stage_of<wick::detail::group_stage, wick::ext::stage_kind::batching>);
 static_assert(
-    wick::detail::stage_of<wick::detail::map_stage<int (*)(int)>, wick::stage_kind::sample_or_data>);
+    wick::detail::stage_of<wick::detail::map_stage<int (*)(int)>, wick::ext::stage_kind::sample_or_data>);
 
 TEST_CASE("a stage is called by its label where it has one, else by the name in its traits") {
   CHECK(wick::detail::stage_name(own{}) == "own");

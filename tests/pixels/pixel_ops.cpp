@@ -77,7 +77,7 @@ TEST_CASE("a third of the color circle turns red into green and green into blue"
 
 TEST_CASE("levels are rounded alike whatever instructions the compiler may take") {
   const image p = photo(253, 187);
-  wick::fingerprint_hash all;
+  wick::ext::fingerprint_hash all;
   for (const kind k :
        {kind::brightness, kind::contrast, kind::saturation, kind::hue, kind::gray, kind::sharpness}) {
     for (const float value : {0.2f, 0.45f, 1.9f}) {

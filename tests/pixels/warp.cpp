@@ -54,7 +54,7 @@ TEST_CASE("the matrix of an affine warp says where its pixels come from") {
 
 TEST_CASE("places are rounded alike whatever instructions the compiler may take") {
   const wick::image p = photo(253, 187);
-  wick::fingerprint_hash all;
+  wick::ext::fingerprint_hash all;
   for (const auto filter : {wick::interpolation::nearest, wick::interpolation::bilinear}) {
     for (const double turn : {0.01, 0.3, 0.7}) {
       const warp affine{{0.9, turn, 3.3, -turn, 1.1, -4.7, 0, 0}, true, filter, {7, 7, 7, 7}, 253, 187};

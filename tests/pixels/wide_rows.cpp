@@ -4,7 +4,7 @@
 namespace wick_test::wide_rows_tests {
 
 TEST_CASE("rows of 16 bits follow one another, and are named by their number in the picture") {
-  wick::wide_rows rows(3, 2, 4, 10);
+  wick::ext::wide_rows rows(3, 2, 4, 10);
   CHECK(rows.width == 3);
   CHECK(rows.height == 2);
   CHECK(rows.levels.size() == 3 * 2 * 4);
@@ -13,7 +13,7 @@ TEST_CASE("rows of 16 bits follow one another, and are named by their number in 
 }
 
 TEST_CASE("no rows take no memory") {
-  const wick::wide_rows none;
+  const wick::ext::wide_rows none;
   CHECK(none.levels.empty());
   CHECK(none.height == 0);
 }

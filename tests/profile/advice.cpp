@@ -406,7 +406,7 @@ TEST_CASE("a change of a stage that there is not says which there are") {
 
 TEST_CASE("nothing changed predicts nothing") {
   made m;
-  const wick::prediction p = m.measured().predict({});
+  const wick::report::prediction p = m.measured().predict({});
   CHECK(p.gain == doctest::Approx(1));
   CHECK(p.low <= p.samples_per_second);
   CHECK(p.high >= p.samples_per_second);

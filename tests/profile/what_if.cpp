@@ -4,7 +4,6 @@
 #include "../support/doctest.hpp"
 #include <wick/async/detail/sample_tokens.hpp>
 #include <wick/profile/report.hpp>
-#include <wick/profile/what_if.hpp>
 
 namespace wick_test::what_if_tests {
 
@@ -37,7 +36,7 @@ load_model model() {
 TEST_CASE("each change does in the model what it says") {
   const wick::report r = measured(model());
   constexpr double infinite = std::numeric_limits<double>::infinity();
-  const auto gain = [&](const wick::what_if& w) { return r.predict(w).gain; };
+  const auto gain = [&](const wick::report::what_if& w) { return r.predict(w).gain; };
   CHECK(gain({.workers = 1}) == doctest::Approx(0.5).epsilon(0.02));
   CHECK(gain({.workers = 4}) == doctest::Approx(1).epsilon(0.02));
   CHECK(gain({.workers = 4, .processors = 4}) == doctest::Approx(2).epsilon(0.02));
@@ -71,9 +70,9 @@ TEST_CASE("without its slowest samples a stage takes as long as without its tail
 
 TEST_CASE("a gain measured from few samples is predicted with a wider interval") {
   wick::report r = measured(model());
-  const wick::prediction sure = r.predict({.stage = "decode", .times_faster = 3});
+  const wick::report::prediction sure = r.predict({.stage = "decode", .times_faster = 3});
   r.load.error = 0.2;
-  const wick::prediction unsure = r.predict({.stage = "decode", .times_faster = 3});
+  const wick::report::prediction unsure = r.predict({.stage = "decode", .times_faster = 3});
   CHECK(unsure.gain == sure.gain);
   CHECK(unsure.gain_error > 4 * sure.gain_error);
   CHECK(unsure.low < sure.low);
@@ -81,7 +80,7 @@ TEST_CASE("a gain measured from few samples is predicted with a wider interval")
 }
 
 TEST_CASE("a gain is printed with as many digits as are worth it") {
-  wick::prediction p;
+  wick::report::prediction p;
   p.gain = 1.234;
   p.gain_error = 0.056;
   CHECK(p.to_string() == "1.23x (±0.06)");
@@ -96,7 +95,7 @@ TEST_CASE("what takes no time at all predicts numbers all the same") {
   load_model m = model();
   m.stages[0].work = 0;
   const wick::report r = measured(m);
-  const wick::prediction p =
+  const wick::report::prediction p =
       r.predict({.stage = "decode", .times_faster = std::numeric_limits<double>::infinity()});
   CHECK(std::isfinite(p.gain));
   CHECK(std::isfinite(p.gain_error));

@@ -31,7 +31,7 @@ struct typed {
   Bits bits;
   static wick::shape extents() { return wick::shape{}; }
   static wick::dtype type() { return Type; }
-  void write_to(wick::slot to) const { std::memcpy(to.data, &bits, sizeof(Bits)); }
+  void write_to(wick::ext::slot to) const { std::memcpy(to.data, &bits, sizeof(Bits)); }
 };
 
 auto indices(std::int64_t count) {

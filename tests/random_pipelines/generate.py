@@ -16,7 +16,7 @@ SOURCES = {
     "cell": [
         ("cells{p.samples}", []),
         ("in_memory(items_of(cells{p.samples}))", []),
-        ("cell_records(p)", ["read()", "decode_struct<bytes_of_cell>()", "to_cell"]),
+        ("cell_records(p)", ["read()", "decode_raw<bytes_of_cell>()", "to_cell"]),
         ("concat(cells{p.samples}, cells{3})", []),
         ("zip(cells{p.samples}, texts{p.samples})", ["first_of_two"]),
     ],
@@ -50,13 +50,13 @@ OPTIONAL = {
     "lmdb": {"text": [("text_database(p)", ["read()", "parse_line{}"])]},
     "curl": {
         "text": [("served_texts(p)", ["read()", "parse_line{}"])],
-        "cell": [("served_cells(p)", ["read()", "decode_struct<bytes_of_cell>()", "to_cell"])],
+        "cell": [("served_cells(p)", ["read()", "decode_raw<bytes_of_cell>()", "to_cell"])],
         "photo": [("served_photos(p)", ["read()", "decode()", "to_photo"]), ("served_shard(p)", ["read()", "png_of", "decode()", "to_photo"])],
     },
     "arrow": {"cell": [("table_rows(p)", ["read()", "cell_of_row"])]},
     "torch": {
         "array": [("rows_of_tensors(p)", []), ("strided_rows(p)", []), ("tensor_windows(p)", [])],
-        "tensor": [("examples(p)", ["read()"]), ("cells{p.samples}", ["to_tensor"]), ("cell_records(p)", ["read()", "decode_struct<bytes_of_cell>()", "to_cell", "to_tensor"])],
+        "tensor": [("examples(p)", ["read()"]), ("cells{p.samples}", ["to_tensor"]), ("cell_records(p)", ["read()", "decode_raw<bytes_of_cell>()", "to_cell", "to_tensor"])],
     },
 }
 MEMORY_ONLY = {"examples(p)"}  # a data set of one's own, of which a cache on disk can't see that it has changed

@@ -618,7 +618,7 @@ struct plain_loop<wick::pipeline<Source, S...>> {
     wick::detail::for_each_stage(p.stages, [&](auto& stage) {
       if constexpr (wick::detail::traits_of<decltype(stage)>.has_attach) stage.attach(*on);
     });
-    return wick::sync_wait(epoch_on_worker(this, &with, epoch, rank, world));
+    return wick::ext::sync_wait(epoch_on_worker(this, &with, epoch, rank, world));
   }
   /// On a worker, where per_worker() has its states.
   static wick::task<epoch_of> epoch_on_worker(plain_loop* self, const params* given, std::uint64_t epoch,

@@ -298,7 +298,7 @@ TEST_CASE("without batch() a rank resumes from its own state, or all from one at
 
 namespace {
 struct counted {
-  static constexpr wick::stage_traits traits{.has_fingerprint = true};
+  static constexpr wick::ext::stage_traits traits{.has_fingerprint = true};
   std::atomic<int>* asked;
   std::int64_t operator()(std::int64_t v) const { return v; }
   std::uint64_t fingerprint() const {
@@ -443,7 +443,7 @@ TEST_CASE("what is written is what is read, and long names and many stages keep 
 }
 
 TEST_CASE("the bytes of a state are the same in every release") {
-  wick::fingerprint_hash h;
+  wick::ext::fingerprint_hash h;
   const auto bytes = example().to_bytes();
   CHECK(bytes.size() == 245);
   CHECK(h.add(bytes.data(), bytes.size()).value() == 1124963981858656275u);

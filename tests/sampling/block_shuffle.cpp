@@ -11,8 +11,8 @@
 
 namespace wick_test::block_shuffle_tests {
 
-static_assert(wick::order_stage<wick::detail::block_shuffle_stage>);
-static_assert(wick::order_stage<wick::detail::unequal_block_shuffle_stage>);
+static_assert(wick::ext::order_stage<wick::detail::block_shuffle_stage>);
+static_assert(wick::ext::order_stage<wick::detail::unequal_block_shuffle_stage>);
 
 using wick_test::contains;
 using wick_test::message_of;

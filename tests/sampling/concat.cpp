@@ -31,7 +31,7 @@ struct kept {
 
 }  // namespace
 
-static_assert(wick::source<decltype(wick::concat(tens{1}, kept{{2}}))>);
+static_assert(wick::ext::source<decltype(wick::concat(tens{1}, kept{{2}}))>);
 static_assert(std::is_same_v<decltype(wick::concat(kept{{1}}, kept{{2}}).at(0)), const int&>);
 static_assert(std::is_same_v<decltype(wick::concat(kept{{1}}, tens{2}).at(0)), int>);
 

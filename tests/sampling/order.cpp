@@ -11,20 +11,20 @@
 
 namespace wick_test::order_tests {
 
-static_assert(wick::order_stage<wick::detail::shuffle_stage>);
-static_assert(wick::order_stage<wick::detail::shuffle_once_stage>);
-static_assert(wick::order_stage<wick::detail::shard_stage>);
-static_assert(wick::order_stage<wick::detail::take_stage>);
-static_assert(wick::order_stage<wick::detail::skip_stage>);
-static_assert(wick::order_stage<wick::detail::subset_stage>);
-static_assert(wick::order_stage<wick::detail::repeat_stage>);
+static_assert(wick::ext::order_stage<wick::detail::shuffle_stage>);
+static_assert(wick::ext::order_stage<wick::detail::shuffle_once_stage>);
+static_assert(wick::ext::order_stage<wick::detail::shard_stage>);
+static_assert(wick::ext::order_stage<wick::detail::take_stage>);
+static_assert(wick::ext::order_stage<wick::detail::skip_stage>);
+static_assert(wick::ext::order_stage<wick::detail::subset_stage>);
+static_assert(wick::ext::order_stage<wick::detail::repeat_stage>);
 
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::variable;
 
-static_assert(wick::order_stage<wick::detail::shuffle_stage>);
-static_assert(!wick::order_stage<int>);
+static_assert(wick::ext::order_stage<wick::detail::shuffle_stage>);
+static_assert(!wick::ext::order_stage<int>);
 
 namespace {
 

@@ -46,7 +46,7 @@ struct any_source {
 
 /// Any order stage, or several.
 struct any_order {
-  static constexpr wick::stage_traits traits{.name = "any_order", .kind = wick::stage_kind::order};
+  static constexpr wick::ext::stage_traits traits{.name = "any_order", .kind = wick::ext::stage_kind::order};
   using place = std::function<std::uint64_t(std::uint64_t)>;
   struct prepared {
     place of;
@@ -66,7 +66,7 @@ struct any_order {
     return {prepares(n, seed, epoch, stage)};
   }
 };
-static_assert(wick::order_stage<any_order>);
+static_assert(wick::ext::order_stage<any_order>);
 
 using transform = std::function<void(cell&, wick::context&)>;
 
@@ -290,7 +290,7 @@ outcome run(Make make, std::uint64_t world, wick::loader_options options) {
       // A batch that fails is thrown by the rank that has the sample; the others deliver theirs.
       if (!options.on_error.only_fails()) all.fingerprints[e] += l.fingerprint(e);
     }
-    for (const wick::failure_log_entry& f : l.failure_log().entries()) {
+    for (const wick::failure_log::entry& f : l.failure_log().entries()) {
       all.failures[{f.epoch, f.position}] +=
           f.key + ": " + f.stage + ": " + f.text + ": " + std::string(to_string(f.action)) + '\n';
     }

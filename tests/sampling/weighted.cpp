@@ -14,7 +14,7 @@
 
 namespace wick_test::weighted_tests {
 
-static_assert(wick::order_stage<wick::detail::weighted_stage>);
+static_assert(wick::ext::order_stage<wick::detail::weighted_stage>);
 
 using wick_test::contains;
 using wick_test::message_of;
@@ -134,7 +134,7 @@ TEST_CASE("the draws are the same on every machine and in every release") {
   CHECK(first({.replacement = false}) ==
         std::vector<std::uint64_t>{877, 780, 679, 215, 206, 196, 194, 213, 692, 291});
   const auto order = wick::weighted(weights, {.replacement = false}).prepare(weights.size(), 42, 3, 1);
-  wick::fingerprint_hash all;
+  wick::ext::fingerprint_hash all;
   for (std::uint64_t p = 0; p < weights.size(); ++p) all.add(order(p));
   CHECK(all.value() == 14501631613694500312u);
 }

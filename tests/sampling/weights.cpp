@@ -14,7 +14,7 @@
 
 namespace wick_test::weights_tests {
 
-static_assert(wick::order_stage<wick::detail::changing_weights_stage>);
+static_assert(wick::ext::order_stage<wick::detail::changing_weights_stage>);
 
 using wick_test::contains;
 using wick_test::message_of;

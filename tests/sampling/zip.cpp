@@ -43,12 +43,12 @@ struct growing {
 
 }  // namespace
 
-static_assert(wick::source<decltype(zip(files{"a"}, files{"b"}))>);
+static_assert(wick::ext::source<decltype(zip(files{"a"}, files{"b"}))>);
 static_assert(std::is_same_v<decltype(zip(files{"a"}, files{"b"}).at(0)),
-                             wick::sample<wick::file_range, wick::file_range>>);
+                             wick::sample<wick::ext::file_range, wick::ext::file_range>>);
 static_assert(
     std::is_same_v<decltype(zip(files{"a"}, in_memory(strings{}), in_memory(std::vector<int>{})).at(0)),
-                   std::tuple<wick::file_range, std::string, int>>);
+                   std::tuple<wick::ext::file_range, std::string, int>>);
 
 TEST_CASE("files of one name belong together, wherever they stand and whatever folder they lie in") {
   const auto z = zip(files(strings{"img/a.jpg", "img/sub/a.jpg", "img/b.x.jpeg"}),

@@ -16,7 +16,7 @@
 namespace wick_test::class_folder_tests {
 
 // image_folder, which is one, has more tests: of links, names, and errors.
-static_assert(wick::source<wick::class_folder>);
+static_assert(wick::ext::source<wick::class_folder>);
 
 using wick_test::contains;
 using wick_test::message_of;

@@ -35,6 +35,20 @@ TEST_CASE("more or fewer bytes than the array has are an error") {
   CHECK(said(32).empty());
 }
 
+TEST_CASE("bytes become the struct that they are, and other sizes are an error") {
+  struct position {
+    std::int32_t x, y;
+  };
+  wick::context c({});
+  const position there = {3, -4};
+  const position found = wick::decode_raw<position>()(wick::bytes(&there, sizeof there), c);
+  CHECK(found.x == 3);
+  CHECK(found.y == -4);
+  CHECK(wick_test::message_of([&] { return wick::decode_raw<position>()(wick::bytes(7), c); }) ==
+        "7 bytes were read, and the struct has 8; check the struct's padding (#pragma pack), and the bytes "
+        "that were read");
+}
+
 TEST_CASE("a shape without elements is refused, and another shape or type has another fingerprint") {
   CHECK_THROWS_AS(wick::decode_raw<float>({4, 0}), wick::error);
   const std::uint64_t same = wick::decode_raw<float>({4, 2}).fingerprint();

@@ -18,7 +18,7 @@
 
 namespace wick_test::file_windows_tests {
 
-static_assert(wick::source<wick::detail::file_windows>);
+static_assert(wick::ext::source<wick::detail::file_windows>);
 
 namespace {
 

@@ -13,7 +13,7 @@
 
 namespace wick_test::files_tests {
 
-static_assert(wick::source<wick::files>);
+static_assert(wick::ext::source<wick::files>);
 
 namespace {
 
@@ -38,7 +38,7 @@ TEST_CASE("a list of files keeps its order and its doubles, and opens nothing") 
   REQUIRE(f.size() == 3);
   CHECK(std::string(f.at(1).path) == "/nowhere/a.jpg");
   CHECK(f.at(1).file == -1);
-  CHECK(f.at(1).length == wick::file_range::whole);
+  CHECK(f.at(1).length == wick::ext::file_range::whole);
   CHECK(f.key(2) == "/nowhere/b.jpg");
   CHECK(wick::files({"one"}).size() == 1);
   CHECK(wick::files(std::vector<std::filesystem::path>{"x", "y"}).size() == 2);

@@ -13,7 +13,7 @@
 
 namespace wick_test::framed_records_tests {
 
-static_assert(wick::source<wick::detail::framed_records>);
+static_assert(wick::ext::source<wick::detail::framed_records>);
 
 namespace {
 
@@ -23,7 +23,7 @@ std::string framed(const std::vector<std::string>& records) {
   for (const std::string& r : records) out += std::string(1, static_cast<char>(r.size())) + r + ';';
   return out;
 }
-wick::record_frame frame(std::span<const std::byte> head) {
+wick::ext::record_frame frame(std::span<const std::byte> head) {
   const auto length = static_cast<std::uint64_t>(head[0]);
   if (length == 255) throw wick::error("no record has 255 bytes");
   return {.offset = 1, .length = length, .size = length + 2};
@@ -35,7 +35,7 @@ std::string framed_large(const std::vector<std::string>& records) {
     out += std::string{static_cast<char>(r.size() & 0xFF), static_cast<char>(r.size() >> 8)} + r;
   return out;
 }
-wick::record_frame frame_large(std::span<const std::byte> head) {
+wick::ext::record_frame frame_large(std::span<const std::byte> head) {
   if (head.size() < 2) throw wick::error("half a length");
   const auto length = static_cast<std::uint64_t>(head[0]) | static_cast<std::uint64_t>(head[1]) << 8;
   return {.offset = 2, .length = length, .size = length + 2};
@@ -87,11 +87,12 @@ TEST_CASE("damaged files are refused by name and place") {
                          frame),
                  "a.bin", "record 2, at byte 10", "a frame of 7 bytes, and the file has 3 more", "cut off"));
   CHECK(contains(message(framed({"one"}) + "\xFF", frame), "record 1, at byte 5", "no record has 255 bytes"));
-  CHECK(contains(message("x", [](std::span<const std::byte>) { return wick::record_frame{}; }),
+  CHECK(contains(message("x", [](std::span<const std::byte>) { return wick::ext::record_frame{}; }),
                  "a frame of 0", "check the callable"));
   CHECK(contains(message("xyz",
                          [](std::span<const std::byte>) {
-                           return wick::record_frame{.offset = 2, .length = ~std::uint64_t{0}, .size = 3};
+                           return wick::ext::record_frame{
+                               .offset = 2, .length = ~std::uint64_t{0}, .size = 3};
                          }),
                  "check the callable"));
   CHECK(contains(message("", frame), "a.bin", "nothing in 1 file"));

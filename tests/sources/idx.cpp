@@ -14,7 +14,7 @@
 
 namespace wick_test::idx_tests {
 
-static_assert(wick::source<wick::idx>);
+static_assert(wick::ext::source<wick::idx>);
 
 namespace {
 

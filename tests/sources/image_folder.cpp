@@ -14,7 +14,7 @@
 
 namespace wick_test::image_folder_tests {
 
-static_assert(wick::source<wick::image_folder>);
+static_assert(wick::ext::source<wick::image_folder>);
 
 namespace {
 

@@ -11,8 +11,8 @@
 
 namespace wick_test::memory_tests {
 
-static_assert(wick::source<wick::detail::memory_items<std::string>>);
-static_assert(wick::source<wick::detail::memory_rows>);
+static_assert(wick::ext::source<wick::detail::memory_items<std::string>>);
+static_assert(wick::ext::source<wick::detail::memory_rows>);
 
 namespace {
 
@@ -30,7 +30,7 @@ static_assert(
     std::is_same_v<decltype(std::declval<const wick::detail::memory_items<big>&>().at(0)), const big&>);
 static_assert(std::is_same_v<decltype(std::declval<const wick::detail::memory_items<std::string>&>().at(0)),
                              const std::string&>);
-static_assert(wick::source<wick::detail::memory_items<std::unique_ptr<int>>>);
+static_assert(wick::ext::source<wick::detail::memory_items<std::unique_ptr<int>>>);
 
 TEST_CASE("a vector of anything is a source of its items") {
   const auto numbers = wick::in_memory(std::vector<int>{3, 1, 4});

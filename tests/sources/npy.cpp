@@ -25,7 +25,7 @@ using wick::dtype;
 using wick::npy;
 using wick::shape;
 
-static_assert(wick::source<npy>);
+static_assert(wick::ext::source<npy>);
 
 namespace {
 

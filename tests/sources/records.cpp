@@ -25,7 +25,7 @@
 
 namespace wick_test::records_tests {
 
-static_assert(wick::source<wick::detail::fixed_records>);
+static_assert(wick::ext::source<wick::detail::fixed_records>);
 
 namespace {
 
@@ -72,7 +72,7 @@ TEST_CASE("records that are read into memory give the batches of those that are 
     const auto kept = wick::in_memory<position>(files, options);
     CHECK(kept.size() == 13);
     wick::loader one_by_one(wick::records<position>(files, options) | wick::shuffle() | wick::read() |
-                                wick::decode_struct<position>() | wick::array_batch(4),
+                                wick::decode_raw<position>() | wick::array_batch(4),
                             {.seed = 5, .workers = 2});
     wick::loader in_memory(kept | wick::shuffle() | wick::array_batch(4), {.seed = 5, .workers = 2});
     for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
@@ -127,7 +127,7 @@ TEST_CASE("records follow each other through the files, and a batch has an array
   CHECK(source.size() == 13);
   CHECK(contains(source.key(5), "games-2.bin, record 0"));
   CHECK(contains(source.key(12), "games-3.bin, record 0"));
-  wick::loader l(source | wick::read() | wick::decode_struct<position>() | wick::array_batch(13),
+  wick::loader l(source | wick::read() | wick::decode_raw<position>() | wick::array_batch(13),
                  {.workers = 2});
   const auto batch = l.next();
   REQUIRE(batch);
@@ -146,7 +146,7 @@ TEST_CASE("between records and before the first there may be other bytes") {
   const auto source =
       wick::records<position>(wick::files(pattern(dir)), {.header = 5, .stride = sizeof(position) + 11});
   REQUIRE(source.size() == 7);
-  wick::loader l(source | wick::shuffle() | wick::read() | wick::decode_struct<position>() |
+  wick::loader l(source | wick::shuffle() | wick::read() | wick::decode_raw<position>() |
                  wick::array_batch(7));
   const auto batch = l.next();
   std::vector<std::int32_t> all(std::get<2>(*batch).as<std::int32_t>(),
@@ -170,7 +170,7 @@ TEST_CASE("CIFAR's files are records whose planes become pictures") {
   dir.write("data_batch_1.bin", text);
   const auto part = [](const cifar& c) { return wick::sample{c.planes, std::int64_t{c.label}}; };
   wick::loader l(wick::records<cifar>(wick::files(dir.path().string() + "/data_batch_*.bin")) | wick::read() |
-                     wick::decode_struct<cifar>() | wick::map("parts", part) | wick::to_image() |
+                     wick::decode_raw<cifar>() | wick::map("parts", part) | wick::to_image() |
                      wick::horizontal_flip() | wick::array_batch(10),
                  {.workers = 2});
   const auto batch = l.next();
@@ -201,10 +201,9 @@ TEST_CASE("what is no file of whole records is refused with its size") {
   CHECK(contains(message_of([&] { return wick::records(all, 0); }), "0 bytes"));
   CHECK(contains(message_of([] { return wick::records<position>(wick::files({"/nowhere.bin"})); }),
                  "/nowhere.bin"));
-  wick::loader wrong(wick::records(all, 8) | wick::read() | wick::decode_struct<position>() |
+  wick::loader wrong(wick::records(all, 8) | wick::read() | wick::decode_raw<position>() |
                      wick::array_batch(1));
-  CHECK(
-      contains(message_of([&] { return wrong.next(); }), "record 0: decode_struct: 8 bytes were read", "16"));
+  CHECK(contains(message_of([&] { return wrong.next(); }), "record 0: decode_raw: 8 bytes were read", "16"));
 }
 
 TEST_CASE("a file that shrinks or is written to while it is trained on is an error of its records") {
@@ -212,7 +211,7 @@ TEST_CASE("a file that shrinks or is written to while it is trained on is an err
   write_positions(dir, {1000}, 0);
   const std::string path = dir.path().string() + "/games-0.bin";
   wick::loader l(wick::records<position>(wick::files(pattern(dir))) | wick::read() |
-                     wick::decode_struct<position>() | wick::array_batch(1),
+                     wick::decode_raw<position>() | wick::array_batch(1),
                  {.workers = 2, .prefetch = 1});
   REQUIRE(l.next());
   std::filesystem::resize_file(path, 160);
@@ -245,9 +244,8 @@ TEST_CASE("samples of files that are compressed are no numbers, though their siz
   const wick::files file({dir.write("a.bin", "BZh91AY&SY" + std::string(6, 'x')).string()});
   wick::loader raw(file | wick::read() | wick::decode_raw<float>({4}) | wick::array_batch(1));
   CHECK(contains(message_of([&] { return raw.next(); }), "a.bin: decode_raw: is compressed with bzip2"));
-  wick::loader record(file | wick::read() | wick::decode_struct<position>() | wick::array_batch(1));
-  CHECK(
-      contains(message_of([&] { return record.next(); }), "a.bin: decode_struct: is compressed with bzip2"));
+  wick::loader record(file | wick::read() | wick::decode_raw<position>() | wick::array_batch(1));
+  CHECK(contains(message_of([&] { return record.next(); }), "a.bin: decode_raw: is compressed with bzip2"));
   wick::loader other(file | wick::read() | wick::decode_raw<float>({5}) | wick::array_batch(1));
   CHECK(contains(message_of([&] { return other.next(); }), "16 bytes", "is compressed with bzip2"));
 }

@@ -15,7 +15,7 @@ namespace wick_test::safetensors_tests {
 
 using wick::safetensors;
 
-static_assert(wick::source<safetensors>);
+static_assert(wick::ext::source<safetensors>);
 
 namespace {
 

@@ -25,7 +25,7 @@ inline step make(std::uint64_t id) {
   return {{f, f + 1, f + 2}, static_cast<std::int32_t>(id % 7), f / 2};
 }
 
-static_assert(wick::source<wick::detail::replay_view<step>>);
+static_assert(wick::ext::source<wick::detail::replay_view<step>>);
 
 template <class Batch>
 std::vector<std::int64_t> ids_of(const Batch& batch) {

@@ -29,8 +29,8 @@
 
 namespace wick_test::tar_tests {
 
-static_assert(wick::source<wick::detail::tar_samples>);
-static_assert(wick::source<wick::detail::tar_records>);
+static_assert(wick::ext::source<wick::detail::tar_samples>);
+static_assert(wick::ext::source<wick::detail::tar_records>);
 
 namespace {
 
@@ -41,7 +41,7 @@ using wick_test::tar_writer;
 using wick_test::temp_dir;
 
 /// What a file range points to, as read() would get it.
-std::string content(const wick::file_range& l) {
+std::string content(const wick::ext::file_range& l) {
   wick::detail::file_handle opened;
   if (l.file < 0) opened = wick::detail::open_file(l.path);
   std::string out(static_cast<std::size_t>(l.length), '\0');
@@ -103,7 +103,7 @@ TEST_CASE("only the members asked for are indexed, in the order they were asked 
                                             .done());
   const wick::detail::tar_records source = wick::tar(shard, {"txt", "jpg;png"});
   REQUIRE(source.size() == 2);
-  const wick::record<wick::file_range> first = source.at(0), second = source.at(1);
+  const wick::record<wick::ext::file_range> first = source.at(0), second = source.at(1);
   CHECK(first.key == "0");
   CHECK(first.size() == 2);
   CHECK(content(first[0]) == "T0");
@@ -686,7 +686,7 @@ TEST_CASE("an index with a right checksum that names what no shard has is refuse
   const std::string index = of.path(0) + ".wickidx", good = wick_test::read_file(index);
   const auto refused = [&](const std::string& members) {
     std::string all = good.substr(0, 32) + std::string("\xFF\xFF\0\0\0\0\0\0", 8) + members;
-    const std::uint64_t checksum = wick::fingerprint_hash().add(all).value();
+    const std::uint64_t checksum = wick::ext::fingerprint_hash().add(all).value();
     for (int i = 0; i < 8; ++i) all += static_cast<char>(checksum >> 8 * i & 0xFF);
     wick_test::write_file(index, all);
     return message_of([&] { return of.pictures(); });

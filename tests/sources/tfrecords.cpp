@@ -21,7 +21,7 @@ namespace wick_test::tfrecords_tests {
 
 using wick::tf_example;
 
-static_assert(wick::source<wick::detail::tf_records>);
+static_assert(wick::ext::source<wick::detail::tf_records>);
 
 namespace {
 
@@ -120,7 +120,9 @@ TEST_CASE("an index that is kept saves reading the files") {
     CHECK(l.next()->text() == std::string(i % 50 * (i % 50), i < 50 ? 'a' : 'b'));
   }
   // Of the same files by another framing it is none.
-  const auto byte = [](std::span<const std::byte>) { return wick::record_frame{.length = 1, .size = 1}; };
+  const auto byte = [](std::span<const std::byte>) {
+    return wick::ext::record_frame{.length = 1, .size = 1};
+  };
   const auto bytes_of = [&](std::size_t header) {
     return wick::records(wick::files(pattern), header, byte, kept).bytes_scanned();
   };

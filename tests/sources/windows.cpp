@@ -21,8 +21,8 @@
 
 namespace wick_test::windows_tests {
 
-static_assert(wick::source<wick::detail::window_source>);
-static_assert(wick::source<wick::detail::targeted_windows>);
+static_assert(wick::ext::source<wick::detail::window_source>);
+static_assert(wick::ext::source<wick::detail::targeted_windows>);
 
 namespace {
 

@@ -40,6 +40,6 @@ wick::task<int> hop(wick::executor* ex) {
 int main() {
   if (std::atexit(verdict) != 0)
     return 1;  // called after the executor's destructor, which is registered later
-  wick::sync_wait(hop(&everywhere()));
+  wick::ext::sync_wait(hop(&everywhere()));
   leave();
 }

@@ -77,7 +77,7 @@ contents tokens_of(const wick::detail::token_chunks& source) {
 }
 
 /// A byte that says how many follow.
-wick::record_frame counted(std::span<const std::byte> head) {
+wick::ext::record_frame counted(std::span<const std::byte> head) {
   const auto n = std::to_integer<std::uint64_t>(head[0]);
   return {.offset = 1, .length = n, .size = n + 1};
 }

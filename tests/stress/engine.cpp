@@ -174,7 +174,7 @@ void scopes(world& w) {
   const auto how = w.random.below(3);
   try {
     if (how == 0) s->wait();
-    if (how == 1) wick::sync_wait(brood::join(&*s, live(w.alive)));
+    if (how == 1) wick::ext::sync_wait(brood::join(&*s, live(w.alive)));
   } catch (const mishap& m) {
     seen = m.id();
   }
@@ -291,7 +291,7 @@ void sequencers(world& w) {
   for (std::uint64_t at = 0; at < count;) {
     const std::uint64_t to = std::min(count, at + 1 + w.random.below(60));
     if (w.random.one_in(2)) {
-      wick::sync_wait(reorder::consume(&r, live(w.alive), w.random.fork(), at, to));
+      wick::ext::sync_wait(reorder::consume(&r, live(w.alive), w.random.fork(), at, to));
     } else {
       for (std::uint64_t i = at; i < to; ++i) {
         reorder::parcel* p = w.random.one_in(3) ? r.ring.try_take() : nullptr;
@@ -323,7 +323,7 @@ void foreign(world& w) {
     threads.emplace_back([&, d = w.random.fork()]() mutable {
       for (int i = 0; i < 20; ++i) {
         const int n = d.between(0, 10);
-        const int hops = d.one_in(2) ? wick::sync_wait(ping::run(&a, &b, live(w.alive), n))
+        const int hops = d.one_in(2) ? wick::ext::sync_wait(ping::run(&a, &b, live(w.alive), n))
                                      : wick_test::as_future(b, ping::run(&b, &a, live(w.alive), n)).get();
         w.expect(hops == n, "a task that hops between executors is where it says", hops, n);
       }

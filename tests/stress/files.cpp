@@ -245,7 +245,7 @@ struct reads_again {
       key = co_await locking;
     }
     const fs::path& other = s->paths[c->random().below(s->paths.size())];
-    auto reading = wick::read()(wick::file_range{other.c_str()}, *c);
+    auto reading = wick::read()(wick::ext::file_range{other.c_str()}, *c);
     try {
       wick::bytes second = co_await reading;
       s->w->expect(label_of(second.text()).has_value(), "a file that was read again is whole", other,

@@ -219,7 +219,7 @@ void epochs(world& w) {
         trace t;
         const bool whole = w.random.one_in(2)
                                ? book::take(l, most, t)
-                               : wick::sync_wait(book::take_async(&l, live(w.alive), most, &t));
+                               : wick::ext::sync_wait(book::take_async(&l, live(w.alive), most, &t));
         if (whole)
           b.check_whole(epoch, t);
         else

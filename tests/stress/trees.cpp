@@ -51,7 +51,7 @@ struct tree {
     }
   }
 
-  static task<long> pause(tree* t, dice d, wick::stop_token stop) {
+  static task<long> pause(tree* t, dice d, wick::ext::stop_token stop) {
     switch (d.below(8)) {
       case 0:
       case 1:
@@ -73,14 +73,14 @@ struct tree {
     co_return 0;
   }
 
-  static task<long> hour(tree* t, live, wick::stop_token stop) {
+  static task<long> hour(tree* t, live, wick::ext::stop_token stop) {
     auto sleep = wick::sleep_for(std::chrono::hours(1), {*t->ex, stop});
     co_await sleep;
     t->w->expect(false, "a sleep of an hour ended by itself");
     co_return 0;
   }
 
-  static task<long> node(tree* t, live here, dice d, int depth, wick::stop_token stop) {
+  static task<long> node(tree* t, live here, dice d, int depth, wick::ext::stop_token stop) {
     const live local(here);
     const long extra = co_await pause(t, d.fork(), stop);
     if (d.one_in(10)) throw mishap(t->w->alive, t->ids.fetch_add(1));
@@ -89,7 +89,7 @@ struct tree {
     const long below = co_await children;
     co_return below + extra + 1;
   }
-  task<long> children(dice& d, int depth, wick::stop_token stop) {
+  task<long> children(dice& d, int depth, wick::ext::stop_token stop) {
     switch (d.below(3)) {
       case 0:
         return in_turn(this, d.fork(), depth, stop);
@@ -99,13 +99,13 @@ struct tree {
         return three(this, d.fork(), depth, stop);
     }
   }
-  task<long> child(dice& d, std::atomic<long>& alive, int depth, wick::stop_token stop, ending* e) {
+  task<long> child(dice& d, std::atomic<long>& alive, int depth, wick::ext::stop_token stop, ending* e) {
     task<long> inner = node(this, live(alive), d.fork(), depth - 1, stop);
     if (d.one_in(2)) inner = wick::detail::starts_on(*ex, std::move(inner));
     return recorded(std::move(inner), e);
   }
 
-  static task<long> in_turn(tree* t, dice d, int depth, wick::stop_token stop) {
+  static task<long> in_turn(tree* t, dice d, int depth, wick::ext::stop_token stop) {
     long sum = 0;
     const int n = d.between(1, 4);
     for (int i = 0; i < n; ++i) {
@@ -136,7 +136,7 @@ struct tree {
   /// What is common to several at once: what the awaiter saw must have been one of the endings, and all have
   /// ended.
   void settle(const std::vector<ending>& of, const std::atomic<long>& alive, const ending& seen,
-              wick::stop_token outer) {
+              wick::ext::stop_token outer) {
     bool known = seen.how != ending::thrown;
     for (const ending& e : of) {
       w->expect(e.how != ending::none, "a sibling had not ended when its awaiter went on");
@@ -148,7 +148,7 @@ struct tree {
     w->expect(alive.load() == 0, "frames of siblings are alive when their awaiter goes on", alive.load());
   }
 
-  static task<long> all(tree* t, dice d, int depth, wick::stop_token stop) {
+  static task<long> all(tree* t, dice d, int depth, wick::ext::stop_token stop) {
     std::atomic<long> alive{0};
     std::vector<ending> endings(d.below(5));
     ending seen{ending::value};
@@ -175,7 +175,7 @@ struct tree {
     co_return t->pass_on(seen, d);
   }
 
-  static task<long> three(tree* t, dice d, int depth, wick::stop_token stop) {
+  static task<long> three(tree* t, dice d, int depth, wick::ext::stop_token stop) {
     std::atomic<long> alive{0};
     std::vector<ending> endings;
     endings.reserve(2);  // the child writes into the first

@@ -44,7 +44,7 @@ struct workshop {
   bool inside = false;
   std::atomic<long> entered{0}, out{0};
 
-  static task<void> visit(workshop* s, live, dice d, wick::stop_token stop) {
+  static task<void> visit(workshop* s, live, dice d, wick::ext::stop_token stop) {
     try {
       for (int i = 0; i < 20; ++i) {
         if (d.one_in(2)) {
@@ -144,7 +144,7 @@ struct bedroom {
   std::atomic<int> woke{0}, called_off{0};
 
   static task<void> sleeper(bedroom* b, live, wick::executor* ex, microseconds d, bool forever,
-                            wick::stop_token stop) {
+                            wick::ext::stop_token stop) {
     const auto begun = std::chrono::steady_clock::now();
     try {
       auto sleep =
@@ -171,7 +171,7 @@ void sleepers(world& w) {
     wick::executor ex(w.engine());
     for (int i = 0; i < n; ++i) {
       const bool forever = w.random.one_in(3);
-      const auto token = forever || w.random.one_in(2) ? stop.token() : wick::stop_token();
+      const auto token = forever || w.random.one_in(2) ? stop.token() : wick::ext::stop_token();
       futures.push_back(wick_test::as_future(
           ex, bedroom::sleeper(&b, live(w.alive), &ex, microseconds(w.random.below(1500)), forever, token)));
     }
@@ -194,7 +194,7 @@ void races(world& w) {
     wick::detail::stop_source stop;
     wick::async_semaphore none(0);
     struct waiter {
-      static task<int> run(wick::async_semaphore* s, live, wick::environment env) {
+      static task<int> run(wick::async_semaphore* s, live, wick::ext::environment env) {
         try {
           auto held = co_await s->acquire(env);
           held.forget();

@@ -78,7 +78,7 @@ inline wick::task<cell> slowly(cell c, wick::context& context) {
 /// Every byte of one epoch, batch boundaries and order counted.
 template <class Loader>
 std::uint64_t bytes_of(Loader& from, std::uint64_t epoch) {
-  wick::fingerprint_hash h;
+  wick::ext::fingerprint_hash h;
   for (auto& batch : from.epoch(epoch)) {
     h.add(batch.data.data(), batch.data.bytes()).add(batch.target.data(), batch.target.bytes());
   }

@@ -132,7 +132,7 @@ TEST_CASE("rows with a text in a column are a table of their own") {
   const wick::csv both = train.where("kind", "b");
   CHECK(both.texts("n") == list{"3", "x4"});
   // Parts agree on the classes, also where one lacks some.
-  const wick::csv_classes of_part = train.where("n", "3").classes("kind");
+  const wick::csv::class_column of_part = train.where("n", "3").classes("kind");
   CHECK(of_part.names == list{"a", "b"});
   CHECK(of_part.labels == numbers{1});
   // Errors name the line in the file.
@@ -333,7 +333,7 @@ TEST_CASE("a table of many columns, and a column of many names, take no time to 
                  "two columns are called \"c7\""));
   std::string rows = "name\n";
   for (int i = 500'000; i > 0; --i) rows += "n" + std::to_string(100'000'000 + i) + "\n";
-  const wick::csv_classes found = wick::csv(dir.write("tall.csv", rows)).classes("name");
+  const wick::csv::class_column found = wick::csv(dir.write("tall.csv", rows)).classes("name");
   CHECK(found.names.size() == 500'000);
   CHECK(found.names.front() == "n100000001");
   CHECK(found.labels.front() == 499'999);

@@ -32,7 +32,7 @@
 
 namespace wick_test::parquet_tests {
 
-static_assert(wick::source<wick::parquet<float>>);
+static_assert(wick::ext::source<wick::parquet<float>>);
 static_assert(wick::detail::reads_itself<wick::detail::parquet_row<float>>);
 
 using texts = std::vector<std::string>;
@@ -455,7 +455,7 @@ TEST_CASE("row groups whose statistics exclude a range are left out") {
   const auto found = all_of(some);
   for (std::size_t i = 0; i < 30; ++i) CHECK(found[i] == static_cast<std::int64_t>(i) + 30);
   CHECK(some.key(0).ends_with("years.parquet, row 30"));
-  const auto rows_in = [](const std::string& name, const wick::parquet_range& range) {
+  const auto rows_in = [](const std::string& name, const wick::parquet_options::range& range) {
     return wick::parquet<std::int64_t>(file(name), {"x"}, {.where = range}).size();
   };
   CHECK(rows_in("years.parquet", {"x", 95, 1e9}) == 10);

@@ -36,7 +36,7 @@
 
 namespace wick_test::lines_tests {
 
-static_assert(wick::source<wick::detail::text_samples>);
+static_assert(wick::ext::source<wick::detail::text_samples>);
 
 namespace {
 
@@ -47,7 +47,7 @@ using wick_test::message_of;
 using wick_test::temp_dir;
 using list = std::vector<std::string>;
 
-std::string content(const wick::file_range& l) {
+std::string content(const wick::ext::file_range& l) {
   wick::detail::file_handle opened;
   if (l.file < 0) opened = wick::detail::open_file(l.path);
   std::string out(static_cast<std::size_t>(l.length), '\0');
@@ -145,7 +145,7 @@ TEST_CASE("a line beyond 4 GiB is where it is") {
   extents.add({hole + 6, 3});
   struct ::stat about {};
   REQUIRE(::stat(path.c_str(), &about) == 0);
-  const auto stamp = wick::file_stamp::of(about);
+  const auto stamp = wick::ext::file_stamp::of(about);
   const auto index = (dir / "kept").string();
   wick::detail::kept_index::write(index, wick::detail::text_rule().fingerprint(),
                                   {{"large.txt", &stamp, &extents}});

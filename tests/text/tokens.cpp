@@ -32,8 +32,8 @@
 
 namespace wick_test::tokens_tests {
 
-static_assert(wick::source<wick::detail::token_chunks>);
-static_assert(wick::source<wick::detail::array_chunks>);
+static_assert(wick::ext::source<wick::detail::token_chunks>);
+static_assert(wick::ext::source<wick::detail::array_chunks>);
 
 namespace {
 

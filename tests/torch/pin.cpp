@@ -29,7 +29,7 @@
 
 namespace wick_test::pin_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::pin_stage, wick::stage_kind::batch>);
+static_assert(wick::detail::stage_of<wick::detail::pin_stage, wick::ext::stage_kind::batch>);
 
 namespace {
 
@@ -151,18 +151,18 @@ TEST_CASE("all columns take their memory from one place, which outlives the load
 }
 
 TEST_CASE("blocks may be taken and given back by several threads") {
-  const std::shared_ptr<wick::slab_memory> memory = wick::detail::make_pinned_memory();
+  const std::shared_ptr<wick::ext::slab_memory> memory = wick::detail::make_pinned_memory();
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&memory, t] {
       for (int round = 0; round < 50; ++round) {
-        std::vector<wick::memory_block> blocks;
+        std::vector<wick::ext::memory_block> blocks;
         for (std::size_t k = 1; k < 6; ++k) {
           blocks.push_back(memory->allocate(k * 1000));
           std::memset(blocks.back().data, t, k * 1000);
         }
         for (std::size_t k = 1; k < 6; ++k) {
-          const wick::memory_block& b = blocks[k - 1];
+          const wick::ext::memory_block& b = blocks[k - 1];
           if (b.data[k * 1000 - 1] != static_cast<std::byte>(t)) std::abort();
           b.free(b.context);
         }

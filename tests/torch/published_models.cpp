@@ -177,14 +177,13 @@ TEST_CASE("the tutorial's classifier, from CIFAR-10's files") {
   }
   const std::string path = dir.path().string() + "/data_batch_1.bin";
   write_file(path, file);
-  wick::loader loader(wick::records<cifar>(wick::files({path})) | wick::shuffle() | wick::read() |
-                          wick::decode_struct<cifar>() |
-                          [](const cifar& c) {
-                            return wick::sample{c.planes, std::int64_t{c.label}};
-                          } |
-                          wick::to_image() | wick::normalize({0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}) |
-                          wick::batch(4),
-                      {.seed = 1});
+  wick::loader loader(
+      wick::records<cifar>(wick::files({path})) | wick::shuffle() | wick::read() | wick::decode_raw<cifar>() |
+          [](const cifar& c) {
+            return wick::sample{c.planes, std::int64_t{c.label}};
+          } |
+          wick::to_image() | wick::normalize({0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}) | wick::batch(4),
+      {.seed = 1});
   tutorial_net model;
   train(model, loader, [](tutorial_net& m, auto& batch) {
     return torch::nn::functional::cross_entropy(m.forward(batch.data), batch.target);

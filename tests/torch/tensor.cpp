@@ -238,22 +238,22 @@ TEST_CASE("a cache on disk keeps tensors of every type, however they lie in memo
     const at::Tensor t =
         at::arange(0, 24, at::kLong).to(wick::detail::scalar_type_of(type)).reshape({2, 3, 4});
     for (const at::Tensor& one : {t, t.transpose(0, 2), t.slice(2, 1, 3), t.select(0, 1), t.slice(0, 1, 1)}) {
-      wick::cache_writer out;
+      wick::ext::cache_writer out;
       wick::detail::save(one, out);
-      wick::cache_reader in(out.written());
+      wick::ext::cache_reader in(out.written());
       at::Tensor again;
       wick::detail::load(again, in);
       CHECK(in.left() == 0);
       CHECK((again.scalar_type() == one.scalar_type()));
       CHECK(at::equal(again.to(at::kDouble), one.to(at::kDouble)));
       for (std::size_t n = 0; n < out.written().size(); n += 5) {
-        wick::cache_reader less(out.written().first(n));
-        CHECK_THROWS_AS(wick::detail::load(again, less), wick::cache_reader::unavailable);
+        wick::ext::cache_reader less(out.written().first(n));
+        CHECK_THROWS_AS(wick::detail::load(again, less), wick::ext::cache_reader::unavailable);
       }
     }
   }
   CHECK(contains(message_of([] {
-                   wick::cache_writer out;
+                   wick::ext::cache_writer out;
                    wick::detail::save(at::Tensor(), out);
                    return 0;
                  }),

@@ -26,8 +26,8 @@
 
 namespace wick_test::tensor_dataset_tests {
 
-static_assert(wick::source<wick::detail::tensor_source<std::int64_t>>);
-static_assert(wick::source<wick::detail::tensor_source<wick::memory_view>>);
+static_assert(wick::ext::source<wick::detail::tensor_source<std::int64_t>>);
+static_assert(wick::ext::source<wick::detail::tensor_source<wick::memory_view>>);
 
 namespace {
 

@@ -34,7 +34,7 @@
 
 namespace wick_test::transfer_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::transfer_stage, wick::stage_kind::batch>);
+static_assert(wick::detail::stage_of<wick::detail::transfer_stage, wick::ext::stage_kind::batch>);
 
 namespace {
 
@@ -73,10 +73,10 @@ bool are_rows(const batch_type& batch, std::int64_t first) {
 }
 
 /// Ordinary memory that knows of blocks which go back before the device has read them.
-class watched_memory final : public wick::slab_memory {
+class watched_memory final : public wick::ext::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
-    const wick::memory_block inner = host_.allocate(bytes);
+  wick::ext::memory_block allocate(std::size_t bytes) override {
+    const wick::ext::memory_block inner = host_.allocate(bytes);
     return {inner.data, new piece{this, inner, bytes}, [](void* context) {
               const std::unique_ptr<piece> p(static_cast<piece*>(context));
               if (fake::will_read(p->inner.data, p->bytes)) ++p->of->too_early;
@@ -89,16 +89,16 @@ class watched_memory final : public wick::slab_memory {
  private:
   struct piece {
     watched_memory* of;
-    wick::memory_block inner;
+    wick::ext::memory_block inner;
     std::size_t bytes;
   };
   wick::detail::host_slab_memory host_;
 };
 struct watch {
-  static constexpr wick::stage_traits traits{
-      .name = "watch", .kind = wick::stage_kind::batch, .has_slab_memory = true};
+  static constexpr wick::ext::stage_traits traits{
+      .name = "watch", .kind = wick::ext::stage_kind::batch, .has_slab_memory = true};
   std::shared_ptr<watched_memory> memory;
-  std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }
+  std::shared_ptr<wick::ext::slab_memory> slab_memory() const { return memory; }
   template <class Batch>
   Batch operator()(Batch batch, wick::context&) const {
     return batch;
@@ -294,7 +294,7 @@ TEST_CASE("a coroutine that takes a batch finds the stream of its worker waiting
       waited += fake::waits_for(fake::current_stream(), batch->data);
     }
   };
-  CHECK(wick::sync_wait(take(&loader)) == 10);
+  CHECK(wick::ext::sync_wait(take(&loader)) == 10);
   REQUIRE(fake::finish_all());
 }
 

@@ -9,10 +9,10 @@
 
 namespace wick_test::crop_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::center_crop_stage, wick::stage_kind::sample_or_data>);
-static_assert(wick::detail::stage_of<wick::detail::random_crop_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::center_crop_stage, wick::ext::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_crop_stage, wick::ext::stage_kind::sample_or_data>);
 static_assert(
-    wick::detail::stage_of<wick::detail::random_resized_crop_stage, wick::stage_kind::sample_or_data>);
+    wick::detail::stage_of<wick::detail::random_resized_crop_stage, wick::ext::stage_kind::sample_or_data>);
 
 using wick::image;
 using wick::rect;

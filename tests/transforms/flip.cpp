@@ -5,12 +5,14 @@
 
 namespace wick_test::flip_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::horizontal_flip_stage, wick::stage_kind::sample_or_data>);
-static_assert(wick::detail::stage_of<wick::detail::vertical_flip_stage, wick::stage_kind::sample_or_data>);
 static_assert(
-    wick::detail::stage_of<wick::detail::random_horizontal_flip_stage, wick::stage_kind::sample_or_data>);
+    wick::detail::stage_of<wick::detail::horizontal_flip_stage, wick::ext::stage_kind::sample_or_data>);
 static_assert(
-    wick::detail::stage_of<wick::detail::random_vertical_flip_stage, wick::stage_kind::sample_or_data>);
+    wick::detail::stage_of<wick::detail::vertical_flip_stage, wick::ext::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_horizontal_flip_stage,
+                                     wick::ext::stage_kind::sample_or_data>);
+static_assert(
+    wick::detail::stage_of<wick::detail::random_vertical_flip_stage, wick::ext::stage_kind::sample_or_data>);
 
 using wick::image;
 

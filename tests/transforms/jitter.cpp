@@ -8,9 +8,11 @@
 
 namespace wick_test::jitter_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::stage_kind::sample_or_data>);
-static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::stage_kind::sample_or_data>);
-static_assert(wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::stage_kind::sample_or_data>);
+static_assert(
+    wick::detail::stage_of<wick::detail::color_jitter_stage, wick::ext::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::ext::stage_kind::sample_or_data>);
+static_assert(
+    wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::ext::stage_kind::sample_or_data>);
 
 using wick::image;
 

@@ -27,7 +27,7 @@ image apply(const wick::detail::letterbox_stage& stage, const image& p) {
 
 }  // namespace
 
-static_assert(wick::detail::stage_of<wick::detail::letterbox_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::letterbox_stage, wick::ext::stage_kind::sample_or_data>);
 
 TEST_CASE("a letterbox holds the whole picture, as large as fits, in the middle") {
   CHECK(wick::letterbox(640).place_for(1280, 720) == rect{0, 140, 640, 360});

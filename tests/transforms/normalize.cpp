@@ -8,7 +8,7 @@
 
 namespace wick_test::normalize_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::normalize_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::normalize_stage, wick::ext::stage_kind::sample_or_data>);
 
 TEST_CASE("normalize writes float32 straight into the slot, after any geometry") {
   const auto stage = wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});

@@ -8,7 +8,7 @@
 
 namespace wick_test::pad_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::ext::stage_kind::sample_or_data>);
 
 using wick::image;
 using wick::padding_mode;

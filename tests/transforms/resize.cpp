@@ -11,7 +11,7 @@
 
 namespace wick_test::resize_tests {
 
-static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::stage_kind::sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::ext::stage_kind::sample_or_data>);
 
 using size = std::pair<int, int>;
 

@@ -55,8 +55,8 @@ wick::task<mine> slowly(mine m, wick::context& c) {
 }  // namespace
 
 int main() {
-  static_cast<void>(wick::sync_wait(both()));
-  static_cast<void>(wick::sync_wait(all()));
+  static_cast<void>(wick::ext::sync_wait(both()));
+  static_cast<void>(wick::ext::sync_wait(all()));
   wick::loader memory(source() | wick::shuffle() | wick::map("slowly", slowly) | wick::cache_in_memory() |
                           wick::with_others(1) | wick::join([](mine a, std::span<mine>) { return a; }) |
                           wick::group(2),
@@ -65,7 +65,7 @@ int main() {
   wick::loader disk(numbers() | wick::shuffle() | wick::map("twice", [](int n) { return 2 * n; }) |
                         wick::cache_on_disk("cache") | wick::array_batch(2),
                     {.workers = 1});
-  static_cast<void>(wick::sync_wait(disk.next_async()));
+  static_cast<void>(wick::ext::sync_wait(disk.next_async()));
   wick::loader read(wick::zip(rows(), source()) | wick::read() | wick::group(2), {.workers = 1});
   for (auto& batch : read) static_cast<void>(batch);
 }

@@ -63,7 +63,7 @@ class async_semaphore {
 
   class [[nodiscard]] acquire_awaiter : public detail::line_awaiter<async_semaphore, acquire_awaiter> {
    public:
-    acquire_awaiter(async_semaphore& of, environment in, std::size_t wanted) noexcept
+    acquire_awaiter(async_semaphore& of, ext::environment in, std::size_t wanted) noexcept
         : line_awaiter(of, in), wanted_(wanted) {}
     permits await_resume() {
       finish();
@@ -76,7 +76,7 @@ class async_semaphore {
   };
 
   /// Suspends until `n` permits are free and all earlier requests are served. \throws wick::cancelled
-  acquire_awaiter acquire(environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
+  acquire_awaiter acquire(ext::environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
 
   /// Takes `n` permits at once, or none. Never overtakes a waiting request.
   permits try_acquire(std::size_t n = 1) noexcept {

@@ -11,6 +11,8 @@ namespace wick::inline v0_1 {
 
 class executor;
 
+namespace ext {
+
 /// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
 /// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage passes its `context&`, and
 /// other code writes it out: `{ex}` or `{ex, stop}`. Cheap to copy. The executor and the source of the token
@@ -46,5 +48,11 @@ class environment {
   executor* on_;
   stop_token stop_;
 };
+
+}  // namespace ext
+
+namespace detail {
+using namespace ext;
+}  // namespace detail
 
 }  // namespace wick

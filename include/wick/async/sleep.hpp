@@ -83,7 +83,7 @@ inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) no
 /// years]; NaN counts as 0. \throws wick::cancelled promptly when a stop is requested, or the executor is
 /// being destroyed
 template <class Rep, class Period>
-detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
+detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, ext::environment env) noexcept {
   using seconds = std::chrono::duration<double>;
   constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
   const auto now = detail::timer::clock::now();

@@ -45,13 +45,7 @@ class cancelled final : public std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
-namespace detail {
-
-class stop_source;
-template <std::invocable F>
-class stop_callback;
-
-}  // namespace detail
+namespace ext {
 
 /// Says whether work is asked to give up: context::stop() returns it. A pointer, so cheap to copy. It must
 /// not outlive its source. A default token never stops.
@@ -73,7 +67,11 @@ class stop_token {
   detail::stop_state* state_ = nullptr;
 };
 
+}  // namespace ext
+
 namespace detail {
+
+using namespace ext;
 
 /// The source of a stop. Not movable: tokens and callbacks point into it. Before it is destroyed, all
 /// callbacks must be gone, and every call of request_stop must have returned. Writes before the stop are

@@ -30,6 +30,8 @@ detached sync_run(task<void> settling, sync_state<T>* state) {
 
 }  // namespace detail
 
+namespace ext {
+
 /// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its
 /// value or throws its exception. By then the task's writes are visible, and its frame is gone, parameters
 /// included. Call it on any thread except a worker, which it would block. If the task is never resumed, the
@@ -60,5 +62,11 @@ auto sync_wait(A what) {
     }
   }(std::move(what)));
 }
+
+}  // namespace ext
+
+namespace detail {
+using namespace ext;
+}  // namespace detail
 
 }  // namespace wick

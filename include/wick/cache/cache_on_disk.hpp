@@ -181,8 +181,8 @@ class cache_on_disk_stage {
           "wick: cache_on_disk() writes numbers, strings, bytes, pictures, masks, tensors, and vectors, "
           "optionals and structs of these; the item ('Came', in the lines beside this) is none. Write the "
           "cache after "
-          "another stage, or give the type `void save(wick::cache_writer&) const`, `static T "
-          "load(wick::cache_reader&)` and `static constexpr std::string_view saved_as`");
+          "another stage, or give the type `void save(wick::ext::cache_writer&) const`, `static T "
+          "load(wick::ext::cache_reader&)` and `static constexpr std::string_view saved_as`");
       return own && saved;
     }
   }

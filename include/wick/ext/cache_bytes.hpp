@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
-/// An item's `void save(wick::cache_writer& out) const` writes to this. In the machine's byte order.
+/// An item's `void save(wick::ext::cache_writer& out) const` writes to this. In the machine's byte order.
 class cache_writer {
  public:
   /// Writes `size` bytes.
@@ -32,7 +32,7 @@ class cache_writer {
   std::vector<std::byte> out_;
 };
 
-/// An item's `static T load(wick::cache_reader& in)` reads from this, in the order of the writes.
+/// An item's `static T load(wick::ext::cache_reader& in)` reads from this, in the order of the writes.
 class cache_reader {
  public:
   /// Thrown if fewer bytes are left than a read needs. The sample is then made again.
@@ -76,7 +76,11 @@ class cache_reader {
   std::span<const std::byte> ready_;
 };
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+
+using namespace ext;
 
 /// How to write and read a value that isn't plain numbers, text, or fields: by members with these names,
 /// unless this is specialized for a type that can't have them.
@@ -119,5 +123,4 @@ struct kept_extents {
   }
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

@@ -15,7 +15,7 @@
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/wide_rows.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 struct codec;
 
@@ -72,7 +72,11 @@ struct codec {
   std::string (*note)() = nullptr;
 };
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+
+using namespace ext;
 
 /// The decoders of this program. The last one added is asked first. Reading takes no lock.
 class codec_list {
@@ -103,18 +107,17 @@ class codec_list {
 /// The decoders that wick was built with: its own for baseline JPEGs, libjpeg-turbo if the build found it,
 /// and stb_image. Defined in codec/impl/builtin_codecs.ipp.
 std::span<const codec* const> builtin_codecs() noexcept;
-}  // namespace detail
-
-/// The decoders that decode() asks: first those that a program adds with `wick::codecs().add(...)` before its
-/// first loader starts, then the fastest that wick was built with.
-detail::codec_list& codecs() noexcept;
-
-namespace detail {
 
 /// Rejects an image before any memory is allocated for it. \throws wick::error if the header claims more
 /// than `max_pixels`
 void check_size(const picture_info& info, std::int64_t max_pixels);
 
-}  // namespace detail
+}  // namespace wick::detail
 
-}  // namespace wick
+namespace wick::inline v0_1::ext {
+
+/// The decoders that decode() asks: first those that a program adds with `wick::ext::codecs().add(...)`
+/// before its first loader starts, then the fastest that wick was built with.
+detail::codec_list& codecs() noexcept;
+
+}  // namespace wick::ext

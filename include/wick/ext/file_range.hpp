@@ -5,7 +5,7 @@
 
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 struct file_stamp;
 /// An object on a server, which the source of a store keeps for read().
@@ -29,13 +29,15 @@ struct file_range {
   remote_object* remote = nullptr;
 };
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+
+using namespace ext;
 
 template <>
 struct once_read<file_range> {
   using type = bytes;
 };
 
-}  // namespace detail
-
-}  // namespace wick
+}  // namespace wick::detail

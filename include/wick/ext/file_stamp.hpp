@@ -7,7 +7,7 @@
 #include <wick/io/detail/file_io.hpp>
 #include <wick/io/detail/file_system.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 class fingerprint_hash;
 
@@ -35,7 +35,11 @@ struct file_stamp {
   const char* change(const file_stamp& now) const noexcept;
 };
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+
+using namespace ext;
 
 /// \throws wick::error "was changed since it was indexed (it had 100 bytes, and has 200); …" when it was
 void require_same(const file_stamp& then, const file_stamp& now, const char* since, const char* advice);
@@ -50,6 +54,4 @@ struct file_watch {
   void end(int file, const file_stamp* indexed);
 };
 
-}  // namespace detail
-
-}  // namespace wick
+}  // namespace wick::detail

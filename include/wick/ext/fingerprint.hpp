@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 /// Hashes names, sizes, and labels to 64 bits, the same in every run and, for the same bytes, on every
 /// machine. Each addition includes its length, so {"ab", "c"} and {"a", "bc"} differ. It protects against
@@ -59,7 +59,12 @@ class fingerprint_hash {
   std::uint64_t state_ = 0x77636B;
 };
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+
+using namespace ext;
+
 template <class T>
 constexpr void add_parameter(fingerprint_hash& h, const T& value) noexcept {
   if constexpr (std::is_floating_point_v<T>) {
@@ -75,7 +80,10 @@ template <class T, std::size_t N>
 constexpr void add_parameter(fingerprint_hash& h, const std::array<T, N>& values) noexcept {
   for (const T& v : values) add_parameter(h, v);
 }
-}  // namespace detail
+
+}  // namespace wick::detail
+
+namespace wick::inline v0_1::ext {
 
 template <class... T>
 constexpr std::uint64_t fingerprint_hash::of(const T&... values) noexcept {
@@ -84,4 +92,4 @@ constexpr std::uint64_t fingerprint_hash::of(const T&... values) noexcept {
   return h.value();
 }
 
-}  // namespace wick
+}  // namespace wick::ext

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 /// The rows that a decoder is about to deliver: a part of the image, at full size or scaled.
 struct decoded_rows {
@@ -35,4 +35,8 @@ class row_sink {
   ~row_sink() = default;
 };
 
-}  // namespace wick
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+using namespace ext;
+}  // namespace wick::detail

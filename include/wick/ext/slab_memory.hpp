@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 /// A block of memory, and the call that frees it: `free(context)`, once, on any thread.
 struct memory_block {
@@ -24,4 +24,8 @@ class slab_memory {
   virtual bool recycles() const noexcept { return false; }
 };
 
-}  // namespace wick
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+using namespace ext;
+}  // namespace wick::detail

@@ -10,7 +10,7 @@
 
 #include <wick/ext/fingerprint.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
 /// `at` at once and for every sample, so it must be truly const, cheap, and without I/O. Its result may point
@@ -41,7 +41,11 @@ concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   requires !std::is_void_v<decltype(s.at(i))>;
 };
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+
+using namespace ext;
 
 /// S has the members of a source, but something is wrong with them.
 template <class S>
@@ -92,7 +96,9 @@ std::string key_of(const S& from, std::uint64_t i) {
   }
 }
 
-}  // namespace detail
+}  // namespace wick::detail
+
+namespace wick::inline v0_1::ext {
 
 /// Fetches memory that is read soon into all levels of the cache: the first `most` bytes of it. For a
 /// source's prefetch().
@@ -105,7 +111,9 @@ inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) 
   asm volatile("");
 }
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
 
 template <class S>
 concept prefetching_source =
@@ -152,6 +160,4 @@ std::uint64_t fingerprint_of(const S& from) {
   }
 }
 
-}  // namespace detail
-
-}  // namespace wick
+}  // namespace wick::detail

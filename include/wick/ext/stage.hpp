@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 /// The argument of a stage's call operator.
 enum class stage_kind : std::uint8_t {
@@ -24,9 +24,9 @@ enum class stage_kind : std::uint8_t {
 enum class slot_phase : std::uint8_t { decode, resize, color, none };
 
 /// All that the engine knows about a stage, besides its call operator. A type becomes a stage by a member
-/// `static constexpr wick::stage_traits traits{.name = "crop", .has_fingerprint = true};`, and by nothing
-/// else: the engine calls only the members that its traits announce, and a callable without traits may have
-/// members of any name. Every field has a default.
+/// `static constexpr wick::ext::stage_traits traits{.name = "crop", .has_fingerprint = true};`, and by
+/// nothing else: the engine calls only the members that its traits announce, and a callable without traits
+/// may have members of any name. Every field has a default.
 struct stage_traits {
   std::string_view name = "map";  ///< in errors, the report, and the identity of the pipeline
   stage_kind kind = stage_kind::sample_or_data;
@@ -55,7 +55,7 @@ struct stage_traits {
 
   // ---- members of batch stages ----
 
-  /// `std::shared_ptr<slab_memory> slab_memory()`: the memory that batches are made in.
+  /// `std::shared_ptr<ext::slab_memory> slab_memory()`: the memory that batches are made in.
   bool has_slab_memory = false;
   /// `auto around(Batch batch, Rest&& rest) const`: calls the stages after this one, by `rest(batch)`.
   bool has_around = false;
@@ -86,22 +86,32 @@ struct stage_traits {
   slot_phase in_slot = slot_phase::none;
 };
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+
+using namespace ext;
 
 template <class S>
 concept announces_traits =
     requires { requires std::same_as<std::remove_cv_t<decltype(S::traits)>, stage_traits>; };
 
-}  // namespace detail
+}  // namespace wick::detail
+
+namespace wick::inline v0_1::ext {
 
 /// A type with a static constexpr member `traits` of type stage_traits. A callable needs none of this: it
 /// becomes a stage by itself.
 template <class S>
 concept stage = detail::announces_traits<std::remove_cvref_t<S>>;
 
-class executor;
+}  // namespace wick::ext
 
-namespace detail {
+namespace wick::inline v0_1 {
+class executor;
+}  // namespace wick
+
+namespace wick::inline v0_1::detail {
 
 /// The traits of a stage, or the defaults for any other type.
 template <class S>
@@ -148,24 +158,28 @@ consteval bool check_traits() {
                 "void attach(wick::executor&)");
   static_assert(memory,
                 "wick: the traits of this stage ('S', in the lines beside this) say has_slab_memory; give it "
-                "std::shared_ptr<slab_memory> slab_memory()");
+                "std::shared_ptr<wick::ext::slab_memory> slab_memory()");
   static_assert(device,
                 "wick: the traits of this stage ('S', in the lines beside this) say has_feeds_device; give "
                 "it bool feeds_device() const");
-  static_assert(of_batches,
-                "wick: has_slab_memory, has_around, has_deliver, and has_feeds_device are for stages of "
-                "batches; write .kind = wick::stage_kind::batch in the traits of this stage ('S', in the "
-                "lines beside this)");
-  static_assert(of_order,
-                "wick: fixed_samples and mixes are for order stages; write .kind = wick::stage_kind::order "
-                "in the traits of this stage ('S', in the lines beside this)");
+  static_assert(
+      of_batches,
+      "wick: has_slab_memory, has_around, has_deliver, and has_feeds_device are for stages of "
+      "batches; write .kind = wick::ext::stage_kind::batch in the traits of this stage ('S', in the "
+      "lines beside this)");
+  static_assert(
+      of_order,
+      "wick: fixed_samples and mixes are for order stages; write .kind = wick::ext::stage_kind::order "
+      "in the traits of this stage ('S', in the lines beside this)");
   static_assert(of_batching,
                 "wick: packs and keeps_objects are for stages that make batches, which are wick's own; leave "
                 "them out of the traits of this stage ('S', in the lines beside this)");
   return label && fingerprint && note && attach && memory && device && of_batches && of_order && of_batching;
 }
 
-}  // namespace detail
+}  // namespace wick::detail
+
+namespace wick::inline v0_1::ext {
 
 /// `size(n)` of an order stage says how many of n positions it leaves. For one epoch, `prepare(n, seed,
 /// epoch, stage)` returns a function from its positions to those before it. A worker calls prepare() ahead of
@@ -179,4 +193,4 @@ concept order_stage = detail::stage_of<S, stage_kind::order> && requires(const S
   { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
 };
 
-}  // namespace wick
+}  // namespace wick::ext

@@ -55,8 +55,8 @@ class depth {
   depth share() { return depth(distances_.share()); }
   std::size_t kept_bytes() const noexcept { return distances_.kept_bytes(); }
   /// For a cache on disk. \throws wick::error before carry_out()
-  void save(cache_writer& out) const { distances_.save(out); }
-  static depth load(cache_reader& in) { return depth(lazy_image::load(in)); }
+  void save(ext::cache_writer& out) const { distances_.save(out); }
+  static depth load(ext::cache_reader& in) { return depth(lazy_image::load(in)); }
   static constexpr std::string_view saved_as = "depth 1";
   /// A copy, decoded or not.
   depth clone() const { return depth(distances_.clone()); }
@@ -65,7 +65,7 @@ class depth {
   wick::shape extents() const { return {height(), width()}; }
   dtype type() const noexcept { return dtype::int32; }
   /// Decodes the needed part, straight into the slot. \throws wick::error for damaged data
-  void write_to(slot to) const;
+  void write_to(ext::slot to) const;
 
  private:
   friend void detail::follow(depth& of, const detail::geometry_step& step, detail::frame in);

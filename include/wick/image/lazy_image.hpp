@@ -13,12 +13,16 @@
 #include <wick/pipeline/shape.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 /// Set this for a type that has no parts and that geometry and color stages can't look into:
-/// `template <> inline constexpr bool wick::has_no_parts<my_record> = true;`.
+/// `template <> inline constexpr bool wick::ext::has_no_parts<my_record> = true;`.
 template <class T>
 inline constexpr bool has_no_parts = false;
+
+}  // namespace wick::ext
+
+namespace wick::inline v0_1 {
 
 /// An image that isn't decoded yet, or pixels, and the operations that earlier stages have planned for it.
 /// Decoding, geometry, and colors are done in one pass when its slot in the batch is known. Your stage may
@@ -61,10 +65,10 @@ class lazy_image : public detail::planned_picture {
   lazy_image clone() const { return planned_picture::clone(); }
   /// Decodes the needed part, and resizes, mirrors, and colors it straight into the slot. \throws wick::error
   /// for damaged data
-  void write_to(slot to) const { planned_picture::write_to(to); }
+  void write_to(ext::slot to) const { planned_picture::write_to(to); }
 
   /// For a cache on disk.
-  static lazy_image load(cache_reader& in) { return planned_picture::load(in); }
+  static lazy_image load(ext::cache_reader& in) { return planned_picture::load(in); }
   static constexpr std::string_view saved_as = "pixels 1";
 
  private:

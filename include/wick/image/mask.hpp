@@ -57,8 +57,8 @@ class mask {
   mask share() { return mask(numbers_.share()); }
   std::size_t kept_bytes() const noexcept { return numbers_.kept_bytes(); }
   /// For a cache on disk. \throws wick::error before carry_out()
-  void save(cache_writer& out) const { numbers_.save(out); }
-  static mask load(cache_reader& in) { return mask(lazy_image::load(in)); }
+  void save(ext::cache_writer& out) const { numbers_.save(out); }
+  static mask load(ext::cache_reader& in) { return mask(lazy_image::load(in)); }
   static constexpr std::string_view saved_as = "mask 1";
   /// A copy, decoded or not.
   mask clone() const { return mask(numbers_.clone()); }
@@ -67,7 +67,7 @@ class mask {
   wick::shape extents() const { return {height(), width()}; }
   dtype type() const noexcept { return numbers_.type(); }
   /// Decodes the needed part, straight into the slot. \throws wick::error for damaged data
-  void write_to(slot to) const;
+  void write_to(ext::slot to) const;
 
  private:
   friend void detail::follow(mask& of, const detail::geometry_step& step, detail::frame in);

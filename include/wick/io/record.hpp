@@ -109,7 +109,7 @@ class record {
     return out;
   }
   /// For a cache on disk: writes the key, the names of the fields, and the members.
-  void save(cache_writer& out) const
+  void save(ext::cache_writer& out) const
     requires std::is_same_v<T, bytes>
   {
     const auto text = [&out](std::string_view of) {
@@ -123,7 +123,7 @@ class record {
     out.number(std::uint64_t{size_});
     for (const T& member : *this) text({reinterpret_cast<const char*>(member.data()), member.size()});
   }
-  static record load(cache_reader& in)
+  static record load(ext::cache_reader& in)
     requires std::is_same_v<T, bytes>
   {
     record out;
@@ -131,7 +131,7 @@ class record {
     out.key = out.names_->key;
     out.fields_ = out.names_->fields.get();
     out.size_ = in.count();
-    if (out.size_ > out.members_.size()) throw cache_reader::unavailable();
+    if (out.size_ > out.members_.size()) throw ext::cache_reader::unavailable();
     for (std::size_t i = 0; i < out.size_; ++i) {
       out.members_[i] = bytes(in.count());
       in.take(out.members_[i].data(), out.members_[i].size());

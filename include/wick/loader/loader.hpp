@@ -75,7 +75,7 @@ class loader : public loader_base {
   loader(loader<Other>) {}  // NOLINT(google-explicit-constructor)
 
   /// A source without a stage: gives its items, one after another.
-  template <source Source>
+  template <ext::source Source>
   explicit loader(Source what, loader_options options = {})
       : loader(pipeline<Source>{std::move(what), {}}, std::move(options)) {}
   /// For a type that is almost a source: the compiler says what is wrong.
@@ -130,9 +130,9 @@ loader(pipeline<Source, S...>, loader_options)
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<typename detail::pipeline_types<Source, S...>::delivered>;
 
-template <source Source>
+template <ext::source Source>
 loader(Source, loader_options) -> loader<typename detail::delivered_by<Source>::type>;
-template <source Source>
+template <ext::source Source>
 loader(Source) -> loader<typename detail::delivered_by<Source>::type>;
 template <detail::almost_source Source>
 loader(Source, loader_options = {}) -> loader<detail::misfit_source::item>;

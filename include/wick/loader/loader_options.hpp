@@ -14,7 +14,9 @@
 namespace wick::inline v0_1 {
 
 class executor;
+namespace ext {
 class slab_memory;
+}  // namespace ext
 
 /// Options of a loader, besides its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
 struct loader_options {
@@ -62,7 +64,7 @@ struct loader_options {
   /// destroyed or refreshed before the call returns, so the call must not wait for either. Default: stderr.
   hang_handler on_hang = {};
   /// The memory of batches that pin() doesn't place; wick::python has its own. Null: ordinary memory.
-  std::shared_ptr<slab_memory> batch_memory = nullptr;
+  std::shared_ptr<ext::slab_memory> batch_memory = nullptr;
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };

@@ -73,7 +73,7 @@ class context : public detail::sample_context {
   }
 
   /// Set when the loader is being destroyed or the epoch was abandoned. Long work can check it and give up.
-  const stop_token& stop() const noexcept { return stop_; }
+  const ext::stop_token& stop() const noexcept { return stop_; }
   /// The executor that runs this pipeline; null in a context that a test made by hand.
   executor* on() const noexcept { return executor_; }
 

@@ -66,7 +66,7 @@ struct looped_over;
 }  // namespace detail
 
 /// A source and the stages for its samples.
-template <source Source, stage... Stages>
+template <ext::source Source, ext::stage... Stages>
 struct pipeline : detail::pipeline_parts<Source, Stages...> {
   /// Doesn't compile: loop over a loader of this pipeline instead.
   template <class Self = pipeline>

@@ -135,11 +135,19 @@ enum class layout : std::uint8_t {
   nhwc,           ///< tensor [N, H, W, C], contiguous
 };
 
+namespace ext {
+
 /// The place of one sample in a batch, given to `write_to`. An image writes its channels as planes (C H W)
 /// when `planar`, else interleaved (H W C); other values ignore it.
 struct slot {
   std::byte* data = nullptr;  ///< the sample's first byte in the batch's memory
   bool planar = false;        ///< channels of an image as planes, C H W
 };
+
+}  // namespace ext
+
+namespace detail {
+using namespace ext;
+}  // namespace detail
 
 }  // namespace wick

@@ -66,8 +66,8 @@ class image {
   bool empty() const noexcept { return size() == 0; }
   std::size_t kept_bytes() const noexcept { return size(); }
   /// For a cache on disk.
-  void save(cache_writer& out) const;
-  static image load(cache_reader& in);
+  void save(ext::cache_writer& out) const;
+  static image load(ext::cache_reader& in);
   static constexpr std::string_view saved_as = "image 1";
 
   std::uint8_t* data() noexcept { return data_; }
@@ -81,7 +81,7 @@ class image {
   /// [H, W, C].
   wick::shape extents() const { return {height_, width_, channels_}; }
   dtype type() const noexcept { return dtype::uint8; }
-  void write_to(slot to) const noexcept;
+  void write_to(ext::slot to) const noexcept;
 
   friend bool operator==(const image& a, const image& b) noexcept {
     return a.width_ == b.width_ && a.height_ == b.height_ && a.channels_ == b.channels_ &&

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 /// Rows of an image at 16 bits a channel, in its full width.
 struct wide_rows {
@@ -25,4 +25,8 @@ struct wide_rows {
   }
 };
 
-}  // namespace wick
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
+using namespace ext;
+}  // namespace wick::detail

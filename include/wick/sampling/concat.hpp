@@ -99,7 +99,7 @@ class concat_source {
 /// Several sources as one: the samples of the first, then those of the second, … The sources must give the
 /// same type.
 template <class... Sources>
-  requires(sizeof...(Sources) > 0 && (source<std::remove_cvref_t<Sources>> && ...))
+  requires(sizeof...(Sources) > 0 && (ext::source<std::remove_cvref_t<Sources>> && ...))
 auto concat(Sources&&... sources) {
   return detail::concat_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
 }

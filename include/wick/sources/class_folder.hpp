@@ -37,7 +37,7 @@ class class_folder {
   explicit class_folder(const remote_list& folder, class_folder_options options = {});
 
   std::uint64_t size() const noexcept;
-  sample<file_range, std::int64_t> at(std::uint64_t i) const noexcept;
+  sample<ext::file_range, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
   /// A line for the report: the requests to the server.
   std::string note() const;

@@ -1,10 +1,12 @@
-// decode_raw(): interprets raw bytes as an array of numbers.
+// decode_raw(): interprets raw bytes as an array of numbers or as a struct.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <wick/ext/cache_bytes.hpp>
@@ -75,6 +77,21 @@ class decode_raw_stage {
   std::shared_ptr<const row_format> format_;
 };
 
+/// \throws wick::error for bytes that have another size or are compressed
+void check_struct(const bytes& data, std::size_t wanted);
+
+template <class T>
+class raw_struct_stage {
+ public:
+  static constexpr stage_traits traits{.name = "decode_raw", .kind = stage_kind::data};
+  T operator()(const bytes& data, context&) const {
+    check_struct(data, sizeof(T));
+    T out;
+    std::memcpy(&out, data.data(), sizeof(T));
+    return out;
+  }
+};
+
 }  // namespace detail
 
 /// Interprets the bytes of a sample as an array of `T` with this shape, in the machine's byte order and in C
@@ -83,6 +100,20 @@ class decode_raw_stage {
 template <class T>
 detail::decode_raw_stage decode_raw(const shape& of) {
   return {of, detail::dtype_of<T>()};
+}
+
+/// Interprets the bytes of a sample as a `T`, in the machine's byte order and with the compiler's padding.
+/// \throws wick::error for a sample with more or fewer bytes
+template <class T>
+detail::raw_struct_stage<T> decode_raw() {
+  static_assert(!std::is_arithmetic_v<T>,
+                "wick: decode_raw<T>() without a shape makes a struct; give the shape of the array: "
+                "decode_raw<float>({64, 16})");
+  static_assert(
+      std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
+      "wick: decode_raw<T>() copies the bytes of a T, and T has pointers or constructors; give a plain "
+      "struct of numbers and arrays");
+  return {};
 }
 
 }  // namespace wick

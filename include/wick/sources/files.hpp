@@ -43,7 +43,7 @@ class files {
   }
 
   std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  file_range at(std::uint64_t i) const noexcept { return {.path = path(i), .remote = data_->object(i)}; }
+  ext::file_range at(std::uint64_t i) const noexcept { return {.path = path(i), .remote = data_->object(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const;
   /// The path below the files' common folder, without the query of a web server's URL, which may be a
@@ -61,8 +61,8 @@ class files {
     std::vector<std::uint64_t> offsets;
     std::size_t shared_prefix = 0;
     std::shared_ptr<detail::object_store> store;  // of URLs
-    detail::owned<remote_object[]> objects;
-    remote_object* object(std::uint64_t i) const noexcept {
+    detail::owned<ext::remote_object[]> objects;
+    ext::remote_object* object(std::uint64_t i) const noexcept {
       return !objects || objects[i].store == nullptr ? nullptr : &objects[i];
     }
   };

@@ -14,12 +14,16 @@
 
 namespace wick::inline v0_1 {
 
+namespace ext {
+
 /// The location of a record in its frame, in bytes from the beginning of the frame.
 struct record_frame {
   std::uint64_t offset = 0;  ///< the beginning of the record
   std::uint64_t length = 0;  ///< the length of the record
   std::uint64_t size = 0;    ///< the size of the whole frame: the next frame begins there
 };
+
+}  // namespace ext
 
 /// Options of tfrecords(), and of records() with a framing.
 struct framed_options {
@@ -28,6 +32,8 @@ struct framed_options {
 };
 
 namespace detail {
+
+using namespace ext;
 
 /// Calls a framing of any type.
 struct framing {
@@ -60,20 +66,20 @@ class framed_records {
 
 /// Each record of these files is a sample: `at(i)` is its file range, for read(). `frame` gets the first
 /// `header` bytes of a frame and returns the location of the record in it: `records(files("*.bin"), 4,
-/// [](std::span<const std::byte> head) { … return record_frame{.offset = 4, .length = n, .size = n + 4}; })`.
-/// records() reads the frames once and keeps their locations in memory, in about 4 bytes a record. With
+/// [](std::span<const std::byte> head) { … return ext::record_frame{.offset = 4, .length = n, .size = n + 4};
+/// })`. records() reads the frames once and keeps their locations in memory, in about 4 bytes a record. With
 /// `.index = "train.index"` it keeps them on disk, too, as lines() does; remove the index when `frame`
 /// changes. A file that changes later is an error of its samples. \throws wick::error when a file is missing
 /// or ends within a frame, when there is no record, when the file at `.index` isn't an index, or when `frame`
 /// throws one
 template <class Frame>
-  requires std::is_invocable_r_v<record_frame, const Frame&, std::span<const std::byte>>
+  requires std::is_invocable_r_v<ext::record_frame, const Frame&, std::span<const std::byte>>
 detail::framed_records records(const files& of, std::size_t header, Frame frame,
                                const framed_options& options = {}) {
   return {of,
           {header, &frame,
            [](const void* callable, std::span<const std::byte> head) {
-             return static_cast<record_frame>((*static_cast<const Frame*>(callable))(head));
+             return static_cast<ext::record_frame>((*static_cast<const Frame*>(callable))(head));
            }},
           "records",
           options};

@@ -102,7 +102,7 @@ class memory_view : detail::row_place {
   std::size_t size() const noexcept { return format_->bytes; }
   const shape& extents() const noexcept { return format_->extents; }
   dtype type() const noexcept { return format_->type; }
-  void write_to(slot to) const noexcept {
+  void write_to(ext::slot to) const noexcept {
     if (format_->packed) [[likely]]
       std::memcpy(to.data, data_, format_->bytes);
     else

@@ -4,19 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wick/ext/file_range.hpp>
-#include <wick/ext/stage.hpp>
 #include <wick/io/detail/large_pages.hpp>
-#include <wick/pipeline/context.hpp>
 #include <wick/pipeline/sample.hpp>
 #include <wick/sources/detail/row_files.hpp>
 #include <wick/sources/files.hpp>
@@ -62,21 +58,6 @@ class fixed_records {
   std::shared_ptr<const std::vector<std::uint64_t>> begins_;  // the first record of each file, and the end
 };
 
-/// \throws wick::error for bytes that have another size or are compressed
-void check_struct(const bytes& data, std::size_t wanted);
-
-template <class T>
-class decode_struct_stage {
- public:
-  static constexpr stage_traits traits{.name = "decode_struct", .kind = stage_kind::data};
-  T operator()(const bytes& data, context&) const {
-    check_struct(data, sizeof(T));
-    T out;
-    std::memcpy(&out, data.data(), sizeof(T));
-    return out;
-  }
-};
-
 }  // namespace detail
 
 /// Each record of `bytes` bytes in these files is a sample: `at(i)` is its file range, for read(). records()
@@ -89,7 +70,7 @@ inline detail::fixed_records records(const files& of, std::uint64_t bytes,
 }
 
 /// The same for structs: `records<move>(files("games-*.bin"), {.header = 16}) | shuffle() | read() |
-/// decode_struct<move>() | batch(256)`. A batch has one tensor for each field.
+/// decode_raw<move>() | batch(256)`. A batch has one tensor for each field.
 template <class T>
 detail::fixed_records records(const files& of, const records_options& options = {}) {
   static_assert(
@@ -113,17 +94,6 @@ detail::memory_items<T> in_memory(const files& of, const records_options& option
   items.resize(static_cast<std::size_t>(all.size()));
   all.read_into(reinterpret_cast<std::byte*>(items.data()));
   return detail::memory_items<T>(std::move(items));
-}
-
-/// Interprets the bytes of a sample as a `T`, in the machine's byte order and with the compiler's padding.
-/// \throws wick::error for a sample with more or fewer bytes
-template <class T>
-detail::decode_struct_stage<T> decode_struct() {
-  static_assert(
-      std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
-      "wick: decode_struct<T>() copies the bytes of a T, and T has pointers or constructors; give a plain "
-      "struct of numbers and arrays");
-  return {};
 }
 
 }  // namespace wick

@@ -33,12 +33,6 @@ struct csv_files_options {
   std::string suffix = {};  ///< goes after each path: ".jpg"
 };
 
-/// A column of classes as numbers.
-struct csv_classes {
-  std::vector<std::string> names;    ///< all class names, sorted
-  std::vector<std::int64_t> labels;  ///< for each row, the number of its name
-};
-
 /// A table in a CSV file, plain or gzip-compressed: RFC 4180, with quotes, line breaks in fields, CRLF, and a
 /// byte order mark. The constructor reads it into memory, and its columns become sources:
 ///
@@ -50,6 +44,12 @@ struct csv_classes {
 /// line, and the column.
 class csv {
  public:
+  /// A column of classes as numbers.
+  struct class_column {
+    std::vector<std::string> names;    ///< all class names, sorted
+    std::vector<std::int64_t> labels;  ///< for each row, the number of its name
+  };
+
   /// \throws wick::error when the file can't be read or has no row, or when a row has another number of
   /// fields than the first
   explicit csv(const std::string& path, const csv_options& options = {});
@@ -68,7 +68,7 @@ class csv {
   std::vector<std::int64_t> integers(std::string_view column) const;
   /// The labels of a column of class names, which are sorted and numbered from 0. Tables from where() have
   /// the names and numbers of the whole table, so that parts agree.
-  csv_classes classes(std::string_view column) const;
+  class_column classes(std::string_view column) const;
   std::vector<std::string> texts(std::string_view column) const;
   /// A source of rows of these columns as float32 [columns]: `numbers({"x", "y"}).at(i)` is a
   /// wick::memory_view, whose `as<float>()` points to the two numbers. \throws wick::error when a field isn't

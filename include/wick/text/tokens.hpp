@@ -48,15 +48,15 @@ struct chunks_options {
   std::optional<std::int64_t> within_documents = {};
 };
 
-/// The token that ends each document, for `.segments` of chunks(). It has no default, so that the compiler
-/// can distinguish chunks() with it from chunks() without it.
-struct document_end {
-  std::int64_t token;
-  constexpr document_end(std::int64_t number) noexcept : token(number) {}  // NOLINT: implicit on purpose
-};
-
 /// Like chunks_options, for chunks that also mark the ends of documents.
 struct segmented_chunks_options {
+  /// The token that ends each document, for `.segments` of chunks(). It has no default, so that the compiler
+  /// can distinguish chunks() with it from chunks() without it.
+  struct document_end {
+    std::int64_t token;
+    constexpr document_end(std::int64_t number) noexcept : token(number) {}  // NOLINT: implicit on purpose
+  };
+
   std::optional<std::uint64_t> stride = {};
   document_end segments;  ///< the token that ends each document
 };

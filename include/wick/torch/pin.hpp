@@ -33,7 +33,7 @@ class pin_stage {
   }
 
   /// The loader allocates its batches from this memory: nothing is copied to be pinned.
-  std::shared_ptr<wick::slab_memory> slab_memory() {
+  std::shared_ptr<wick::ext::slab_memory> slab_memory() {
     if (memory_ == nullptr) memory_ = make_pinned_memory();
     return memory_;
   }
@@ -43,7 +43,7 @@ class pin_stage {
   }
 
  private:
-  std::shared_ptr<wick::slab_memory> memory_;
+  std::shared_ptr<wick::ext::slab_memory> memory_;
 };
 
 }  // namespace detail

@@ -34,7 +34,7 @@ struct soft_label {
 
   wick::shape extents() const { return {static_cast<std::int64_t>(shares.size())}; }
   dtype type() const noexcept { return dtype::float32; }
-  void write_to(slot to) const noexcept;
+  void write_to(ext::slot to) const noexcept;
   friend bool operator==(const soft_label&, const soft_label&) = default;
 };
 

@@ -62,7 +62,7 @@ void add_origin(fingerprint_hash& h, const T& item) {
     static_assert(
         has_origin<T>,
         "wick: cache_on_disk() can't see what this item of the source is made of, and so not that it has "
-        "changed; give its type `void add_origin_to(wick::fingerprint_hash& h) const`, which adds "
+        "changed; give its type `void add_origin_to(wick::ext::fingerprint_hash& h) const`, which adds "
         "what tells one content from another");
   }
 }

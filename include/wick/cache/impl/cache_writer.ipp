@@ -3,7 +3,7 @@
 
 #include <wick/ext/cache_bytes.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 void cache_writer::put(const void* data, std::size_t size) {
   const auto* const from = static_cast<const std::byte*>(data);
@@ -12,4 +12,4 @@ void cache_writer::put(const void* data, std::size_t size) {
 
 void cache_writer::reserve(std::size_t size) { out_.reserve(size); }
 
-}  // namespace wick
+}  // namespace wick::ext

@@ -62,11 +62,11 @@ void check_size(const picture_info& info, std::int64_t max_pixels) {
 
 }  // namespace wick::detail
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 detail::codec_list& codecs() noexcept {
   static detail::codec_list list(detail::builtin_codecs());
   return list;
 }
 
-}  // namespace wick
+}  // namespace wick::ext

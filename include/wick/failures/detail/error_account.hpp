@@ -32,12 +32,12 @@ struct reported_failure {
   std::size_t stage = 0;  // number in the pipeline's names
   bool planned = true;    // the position's own sample, not a substitute
   bool known = false;     // on the quarantine list
-  failure_log_entry entry;
+  failure_log::entry entry;
   std::exception_ptr cause;
 };
 
 /// Sets kind and text from the exception; from a late_error or out_of_memory, the stage, too.
-void describe_cause(const std::exception_ptr& cause, failure_log_entry& to);
+void describe_cause(const std::exception_ptr& cause, failure_log::entry& to);
 
 /// By rising slot; failures of one slot keep their order.
 void sort_by_slot(std::vector<reported_failure>& failures);

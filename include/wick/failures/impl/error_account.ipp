@@ -39,7 +39,7 @@ std::string with_type(const std::exception& e) {
 
 }  // namespace
 
-void describe_cause(const std::exception_ptr& cause, failure_log_entry& to) {
+void describe_cause(const std::exception_ptr& cause, failure_log::entry& to) {
   const auto is = [&](error_kind kind, std::string text) {
     to.kind = kind;
     to.text = std::move(text);
@@ -79,7 +79,7 @@ void sort_by_slot(std::vector<reported_failure>& failures) {
 }
 
 sample_error to_exception(const reported_failure& f) {
-  const failure_log_entry& e = f.entry;
+  const failure_log::entry& e = f.entry;
   return sample_error(e.key, e.stage, e.epoch, e.position, e.text, f.cause, e.written);
 }
 

@@ -6,7 +6,7 @@
 
 namespace wick::inline v0_1::detail {
 
-std::string to_json(const failure_log_entry& e) {
+std::string to_json(const failure_log::entry& e) {
   std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
                     ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
                     ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +

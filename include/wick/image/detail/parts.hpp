@@ -87,7 +87,7 @@ consteval bool holds() {
         "wick: this stage looks for pictures, masks, boxes and keypoints in all of a sample, and can't "
         "look into this struct (T, in the lines beside this): it has more than 8 fields, or a base "
         "class; nest plain structs in it, or, where it has no such part, write `template <> inline "
-        "constexpr bool wick::has_no_parts<T> = true;`");
+        "constexpr bool wick::ext::has_no_parts<T> = true;`");
     return false;
   }
 }

@@ -54,7 +54,7 @@ void depth::carry_out() {
   detail::masks::decoding(detail::decodes_depth, [&] { distances_.carry_out(); });
 }
 
-void depth::write_to(slot to) const {
+void depth::write_to(ext::slot to) const {
   detail::masks::decoding(detail::decodes_depth, [&] { distances_.write_to(to); });
 }
 

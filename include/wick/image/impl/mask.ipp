@@ -80,7 +80,7 @@ void mask::carry_out() {
   detail::masks::decoding(detail::decodes_mask, [&] { numbers_.carry_out(); });
 }
 
-void mask::write_to(slot to) const {
+void mask::write_to(ext::slot to) const {
   detail::masks::decoding(detail::decodes_mask, [&] { numbers_.write_to(to); });
 }
 

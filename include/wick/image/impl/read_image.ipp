@@ -51,7 +51,7 @@ image decode_image(std::span<const std::byte> encoded, const decode_options& opt
 }
 
 image read_image(const std::string& path, const decode_options& options) {
-  const file_range where{.path = path.c_str()};
+  const ext::file_range where{.path = path.c_str()};
   try {
     bytes encoded = detail::file_range_reader().read(where, detail::length_of(where));
     return detail::decoded_now(std::move(encoded), options);

@@ -20,11 +20,11 @@
 #include <wick/pipeline/error.hpp>
 #include <wick/pipeline/sample.hpp>
 
-namespace wick::inline v0_1 {
-
-namespace detail {
+namespace wick::inline v0_1::detail {
 class object_store;
-}
+}  // namespace wick::detail
+
+namespace wick::inline v0_1::ext {
 
 /// An object in a store. Owned by its source, which outlives all reads.
 struct remote_object {
@@ -36,7 +36,7 @@ struct remote_object {
   std::atomic<std::uint64_t> version{0};     ///< a hash of the first response's ETag, or date; 0 until then
 };
 
-}  // namespace wick
+}  // namespace wick::ext
 
 namespace wick::inline v0_1::detail {
 

@@ -9,7 +9,7 @@
 #include <wick/ext/fingerprint.hpp>
 #include <wick/pipeline/error.hpp>
 
-namespace wick::inline v0_1 {
+namespace wick::inline v0_1::ext {
 
 file_stamp file_stamp::of(int file) {
   struct ::stat about {};
@@ -47,7 +47,9 @@ const char* file_stamp::change(const file_stamp& now) const noexcept {
   return nullptr;
 }
 
-namespace detail {
+}  // namespace wick::ext
+
+namespace wick::inline v0_1::detail {
 
 void require_same(const file_stamp& then, const file_stamp& now, const char* since, const char* advice) {
   const char* const what = then.change(now);
@@ -78,6 +80,4 @@ void file_watch::end(int file, const file_stamp* indexed) {
                "let its writer end before it is read, or write under another name and rename it");
 }
 
-}  // namespace detail
-
-}  // namespace wick
+}  // namespace wick::detail

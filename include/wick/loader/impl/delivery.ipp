@@ -19,7 +19,7 @@ namespace {
 reported_failure tell_one(const failure& f, const batch_job& j, const run_settings& of) {
   const bool whole = f.slot == failure::whole_batch;
   reported_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
-  failure_log_entry& e = out.entry;
+  failure_log::entry& e = out.entry;
   e.key = whole ? "batch " + std::to_string(j.number) : of.printable_key(f.to_blame());
   e.stage = of.stage_name(f.stage);
   if (out.known) {

@@ -75,12 +75,12 @@ image image::adopt(std::uint8_t* data, int width, int height, int channels) noex
   return image(data, width, height, channels);
 }
 
-void image::save(cache_writer& out) const {
+void image::save(ext::cache_writer& out) const {
   out.number(detail::kept_extents{width_, height_, channels_});
   out.put(data_, this->size());
 }
 
-image image::load(cache_reader& in) {
+image image::load(ext::cache_reader& in) {
   const auto size = detail::kept_extents::of(in, 1);
   if (size.channels == 0) return {};
   image out(size.width, size.height, size.channels);
@@ -88,7 +88,7 @@ image image::load(cache_reader& in) {
   return out;
 }
 
-void image::write_to(slot to) const noexcept {
+void image::write_to(ext::slot to) const noexcept {
   detail::copy_pixels(view(), to.planar
                                   ? detail::picture_target::planar(to.data, width_, height_, channels_)
                                   : detail::picture_target::interleaved(to.data, width_, height_, channels_));

@@ -6,11 +6,7 @@
 #include <string>
 
 #include <wick/profile/detail/load_model.hpp>
-#include <wick/profile/what_if.hpp>
-
-namespace wick::inline v0_1 {
-struct report;
-}
+#include <wick/profile/report.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -32,10 +28,10 @@ enum class bound : std::uint8_t {
 
 struct diagnosis {
   bound by = bound::nothing;
-  std::string stage;  ///< the stage, if it is in one
-  what_if mending;    ///< the most effective change
-  prediction gain;    ///< of that change
-  std::string text;   ///< one or more sentences
+  std::string stage;        ///< the stage, if it is in one
+  report::what_if mending;  ///< the most effective change
+  report::prediction gain;  ///< of that change
+  std::string text;         ///< one or more sentences
 };
 
 /// With fewer iterations, it is too early to tell.
@@ -44,6 +40,6 @@ inline constexpr std::uint64_t enough_for_verdict = 30;
 diagnosis diagnose(const report& r);
 
 /// Samples per second after a change, relative to before, with the error.
-prediction predict(const measured_load& load, const what_if& changed);
+report::prediction predict(const measured_load& load, const report::what_if& changed);
 
 }  // namespace wick::detail

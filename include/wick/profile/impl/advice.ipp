@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <wick/profile/detail/advice.hpp>
-#include <wick/profile/report.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -88,7 +87,7 @@ class adviser {
   /// A change, and its name, such as "With decode 2x faster".
   struct option {
     std::string name;
-    what_if change;
+    report::what_if change;
     bool adds = false;    ///< on top of the previous change: only named if it gains more
     bool beside = false;  ///< helps with any bottleneck, so it doesn't identify this one
   };
@@ -99,7 +98,7 @@ class adviser {
     std::string gains;
     double before = 0;
     for (const option& o : options) {
-      const prediction p = predict(r_.load, o.change);
+      const report::prediction p = predict(r_.load, o.change);
       if (p.gain < worth_it || (o.adds && p.gain < worth_it * before)) continue;
       gains += " " + o.name + (gains.empty() ? ": throughput " : ": ") + p.to_string() + ".";
       before = p.gain;

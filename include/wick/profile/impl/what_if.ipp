@@ -1,5 +1,5 @@
-// Implements profile/what_if.hpp, and applies changes to the model. Included in exactly one file of a
-// program.
+// Implements predictions of profile/report.hpp: applies changes to the model. Included in exactly one file of
+// a program.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include <wick/profile/detail/advice.hpp>
 #include <wick/profile/detail/load_model.hpp>
 #include <wick/profile/report.hpp>
-#include <wick/profile/what_if.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -32,7 +31,7 @@ double without_slowest(spread& of, double share) {
 }
 
 /// \throws std::invalid_argument when no stage has that name
-load_model changed(const measured_load& load, const what_if& w) {
+load_model changed(const measured_load& load, const report::what_if& w) {
   load_model m = load.model;
   if (w.workers) m.workers = std::max<std::size_t>(*w.workers, 1);
   if (w.io_threads) m.io_threads = std::max<std::size_t>(*w.io_threads, 1);
@@ -73,7 +72,7 @@ load_model changed(const measured_load& load, const what_if& w) {
   return m;
 }
 
-prediction predict(const measured_load& load, const what_if& w) {
+report::prediction predict(const measured_load& load, const report::what_if& w) {
   constexpr int runs = 5;
   const load_model then = changed(load, w);
   double now_sum = 0, then_sum = 0, squares = 0;
@@ -85,7 +84,7 @@ prediction predict(const measured_load& load, const what_if& w) {
     then_sum += after;
     ratios[i] = after / before;
   }
-  prediction out;
+  report::prediction out;
   out.gain = then_sum / now_sum;
   for (const double r : ratios) squares += (r - out.gain) * (r - out.gain);
   const double spread = std::sqrt(squares / (runs * (runs - 1))) / out.gain;
@@ -105,7 +104,7 @@ prediction predict(const measured_load& load, const what_if& w) {
 
 namespace wick::inline v0_1 {
 
-std::string prediction::to_string() const {
+std::string report::prediction::to_string() const {
   char text[64];
   const int digits = gain < 1.95 ? 2 : gain < 9.95 ? 1 : 0;
   std::snprintf(text, sizeof(text), "%.*fx (±%.*f)", digits, gain, digits,
@@ -113,7 +112,7 @@ std::string prediction::to_string() const {
   return text;
 }
 
-prediction report::predict(const what_if& changed) const {
+report::prediction report::predict(const what_if& changed) const {
   if (load.samples_per_second <= 0)
     throw std::invalid_argument(
         "wick: report: nothing was taken since the report before, so nothing can be predicted");

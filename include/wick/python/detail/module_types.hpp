@@ -154,7 +154,7 @@ inline nanobind::list failures_of(const python_loader& of) {
     return python::to_python<std::string>::make(std::move(of_entry), python::tensors::numpy);
   };
   nanobind::list out;
-  for (const failure_log_entry& e : of.failures()) {
+  for (const failure_log::entry& e : of.failures()) {
     nanobind::dict one;
     one["key"] = text(e.key);
     one["stage"] = text(e.stage);

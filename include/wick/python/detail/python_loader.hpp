@@ -86,7 +86,7 @@ class python_loader {
   virtual std::vector<std::byte> state() const = 0;
   virtual void load_state(std::span<const std::byte> bytes) = 0;
   virtual wick::report report() = 0;
-  virtual std::vector<failure_log_entry> failures() const = 0;
+  virtual std::vector<failure_log::entry> failures() const = 0;
   virtual void write_quarantine(const std::string& path) const = 0;
   virtual epoch_fingerprint fingerprint(std::uint64_t epoch) const = 0;
   virtual void trace(const std::string& path) = 0;
@@ -222,7 +222,7 @@ class typed_python_loader final : public python_loader {
     const nanobind::gil_scoped_release released;
     return loader_.report();
   }
-  std::vector<failure_log_entry> failures() const override {
+  std::vector<failure_log::entry> failures() const override {
     const python_user::hold mine(user_, "failures");
     const nanobind::gil_scoped_release released;
     return loader_.failure_log().entries();

@@ -28,8 +28,8 @@ struct class_folder::table {
   std::vector<detail::owned<char[]>> paths;  // a block for each class: path NUL path NUL …
   std::vector<entry> samples;
   std::size_t root_size = 0;
-  std::shared_ptr<detail::object_store> store;  // of a folder in S3
-  std::unique_ptr<remote_object[]> objects;     // the objects of its files
+  std::shared_ptr<detail::object_store> store;    // of a folder in S3
+  std::unique_ptr<ext::remote_object[]> objects;  // the objects of its files
 
   static std::vector<std::string> list_classes(const std::string& root, const class_folder_options& options,
                                                words in_messages);
@@ -158,7 +158,7 @@ void class_folder::keep(const remote_list& objects, class_folder_options options
     return std::tuple(a.label(root.size()), a.folder, a.name) <
            std::tuple(b.label(root.size()), b.folder, b.name);
   });
-  data->objects = std::make_unique<remote_object[]>(found.size());
+  data->objects = std::make_unique<ext::remote_object[]>(found.size());
   std::size_t end = 0;
   for (const std::string_view label : labels) {
     std::vector<detail::folder_files> of_class;
@@ -212,7 +212,7 @@ class_folder::class_folder(const std::string& root, class_folder_options options
 std::uint64_t class_folder::size() const noexcept { return data_->samples.size(); }
 const std::vector<std::string>& class_folder::classes() const noexcept { return data_->classes; }
 
-sample<file_range, std::int64_t> class_folder::at(std::uint64_t i) const noexcept {
+sample<ext::file_range, std::int64_t> class_folder::at(std::uint64_t i) const noexcept {
   const table::entry e = data_->samples[i];
   return {{.path = data_->paths[e.target].get() + e.offset,
            .remote = data_->objects == nullptr ? nullptr : &data_->objects[i]},
@@ -224,12 +224,12 @@ std::string class_folder::note() const {
 }
 
 std::uint64_t class_folder::fingerprint() const noexcept {
-  fingerprint_hash h;
+  ext::fingerprint_hash h;
   for (const std::string& c : classes()) h.add(c);
   for (std::uint64_t i = 0; i < size(); ++i) {
     h.add(std::string_view(at(i).data.path + data_->root_size));
     if (data_->objects == nullptr) continue;
-    const remote_object& object = data_->objects[i];
+    const ext::remote_object& object = data_->objects[i];
     h.add(object.size.load(std::memory_order_relaxed)).add(object.indexed);
   }
   return h.add(size()).value();

@@ -30,4 +30,14 @@ std::uint64_t decode_raw_stage::fingerprint() const noexcept {
   return h.value();
 }
 
+void check_struct(const bytes& data, std::size_t wanted) {
+  if (data.size() != wanted) {
+    throw error(std::to_string(data.size()) + " bytes were read, and the struct has " +
+                std::to_string(wanted) +
+                "; check the struct's padding (#pragma pack), and the bytes that were read" +
+                or_another_kind(data.text()));
+  }
+  refuse_packed(data.text());
+}
+
 }  // namespace wick::detail

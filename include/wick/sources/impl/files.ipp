@@ -36,7 +36,7 @@ void files::keep(std::span<const std::string> paths, std::shared_ptr<detail::obj
   data->shared_prefix = shared_prefix(*data);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!detail::is_url(paths[i])) continue;
-    if (!data->objects) data->objects = detail::owned<remote_object[]>(paths.size());
+    if (!data->objects) data->objects = detail::owned<ext::remote_object[]>(paths.size());
     data->objects[i].store = store.get();
   }
   data->store = std::move(store);
@@ -51,7 +51,7 @@ files::files(const remote_list& objects) {
   for (const detail::remote_name& n : objects.names) urls.push_back(n.url);
   keep(urls, objects.store);
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    remote_object& object = data_->objects[i];
+    ext::remote_object& object = data_->objects[i];
     object.size.store(objects.names[i].size, std::memory_order_relaxed);
     object.version.store(object.indexed = objects.names[i].version, std::memory_order_relaxed);
   }
@@ -82,9 +82,9 @@ std::string_view files::name(std::uint64_t i) const noexcept {
 }
 
 std::uint64_t files::fingerprint() const noexcept {
-  fingerprint_hash h;
+  ext::fingerprint_hash h;
   for (std::uint64_t i = 0; i < size(); ++i) {
-    const remote_object* const object = data_->object(i);
+    const ext::remote_object* const object = data_->object(i);
     h.add(name(i));
     if (object == nullptr) continue;
     detail::add_query(h, path(i));

@@ -17,14 +17,14 @@
 
 namespace wick::inline v0_1 {
 
-/// Selects row groups by their statistics.
-struct parquet_range {
-  std::string column = {};  ///< of numbers; empty to leave none out
-  double min = 0, max = 0;  ///< inclusive
-};
-
 /// Options of parquet.
 struct parquet_options {
+  /// Selects row groups by their statistics.
+  struct range {
+    std::string column = {};  ///< of numbers; empty to leave none out
+    double min = 0, max = 0;  ///< inclusive
+  };
+
   /// The value of a null in a field of numbers, and in an array or list of them. If not set, a null is an
   /// error of its sample.
   std::optional<double> null_number = {};
@@ -34,7 +34,7 @@ struct parquet_options {
   std::size_t kept_bytes = std::size_t{256} << 20;
   /// Leaves out row groups whose statistics exclude this range of a column. Rows outside of the range in
   /// other groups stay: filter() leaves those out.
-  parquet_range where = {};
+  range where = {};
 };
 
 }  // namespace wick

@@ -131,13 +131,13 @@ std::vector<std::int64_t> csv::integers(std::string_view column) const {
   return out;
 }
 
-csv_classes csv::classes(std::string_view column) const {
+csv::class_column csv::classes(std::string_view column) const {
   const std::size_t number = number_of(column);
   std::set<std::string, std::less<>> names;
   text_.each_in_file(number, [&](std::string_view field) {
     if (!names.contains(field)) names.emplace(field);
   });
-  csv_classes out;
+  class_column out;
   out.names.assign(names.begin(), names.end());
   out.labels.reserve(static_cast<std::size_t>(size()));
   text_.each(number, [&](std::uint64_t, std::string_view field) {

@@ -197,7 +197,7 @@ found_column column_of(const parquet::arrow::SchemaManifest& schema, const std::
 }
 
 /// Whether a row group's statistics show that none of its rows is in the range.
-bool excludes(const parquet::RowGroupMetaData& group, int leaf, const parquet_range& range) {
+bool excludes(const parquet::RowGroupMetaData& group, int leaf, const parquet_options::range& range) {
   const auto chunk = group.ColumnChunk(leaf);
   const std::shared_ptr<parquet::Statistics> known = chunk->is_stats_set() ? chunk->statistics() : nullptr;
   if (known == nullptr || !known->HasMinMax()) return false;

@@ -14,7 +14,7 @@
 
 namespace wick::inline v0_1 {
 
-void soft_label::write_to(slot to) const noexcept {
+void soft_label::write_to(ext::slot to) const noexcept {
   if (!shares.empty()) std::memcpy(to.data, shares.data(), shares.size() * sizeof(float));
 }
 
