@@ -29,18 +29,20 @@ class prefetch_choice {
   /// Runs of each depth before one is preferred; after that, one run in `try_every` tries another.
   static constexpr std::uint64_t first_runs = 16, try_every = 64;
 
-  /// The depth for the next run, by its number in `all`.
-  std::size_t next() noexcept {
-    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
-    turn_.store(t + 1, std::memory_order_relaxed);
+  /// The depth for a worker's next run, by its number in `all`. \param runs  the worker's number of runs so
+  /// far
+  std::size_t next(std::uint64_t& runs) const noexcept {
+    const std::uint64_t t = runs++;
     if (t < first_runs * all.size()) return t % all.size();
     return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
   }
-  /// Records how long a run of `count` samples took.
+  /// Records how long a run of `count` samples took. All workers read these times, so they aren't
+  /// written for small differences.
   void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
     if (count < least_count) return;
     const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
     std::uint64_t now = ticks * parts / count + 1;
+    if (before != 0 && (now < before ? before - now <= before / 32 : now - before <= before / 16)) return;
     if (before != 0) {
       // Falls faster than it rises: the best time of a run distinguishes the depths, while interrupts and
       // neighbors affect all of them.
@@ -61,7 +63,6 @@ class prefetch_choice {
   static constexpr std::uint64_t parts = 64;        // per tick
   static constexpr std::uint64_t least_count = 16;  // so that the start of a run doesn't count for much
 
-  std::atomic<std::uint64_t> turn_{0};
   std::atomic<std::size_t> best_{0};
   std::array<std::atomic<std::uint64_t>, all.size()> each_{};
 };

@@ -22,7 +22,8 @@ class scheduler;
 /// each if samples suspend. Any thread that has a slot may call it.
 class sample_runner {
  public:
-  sample_runner(pipeline_run& of, scheduler& owner) noexcept : run_(of), owner_(owner) {}
+  sample_runner(pipeline_run& of, scheduler& owner) noexcept
+      : run_(of), owner_(owner), grain_(of.settings.on.workers()) {}
 
   /// How long samples take.
   const wick::detail::grain& grain() const noexcept { return grain_; }

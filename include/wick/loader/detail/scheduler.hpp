@@ -115,6 +115,8 @@ class scheduler {
     jobs_.helped();
     return run_some();
   }
+  /// How many samples a worker claims together.
+  std::uint64_t run_length() const noexcept { return runner_.grain().run_length(longest_run_); }
   /// Whether samples are short enough for a waiting thread to run some without being late for its batch.
   bool short_samples() const noexcept { return runner_.grain().short_samples(); }
 
@@ -174,8 +176,9 @@ class scheduler {
   // The batches ahead in any case, and if they take little memory: four small ones are made in no time, and
   // used up while a thread is interrupted for less than a millisecond.
   const std::size_t few_, most_;
-  const bool suspends_;  // whether stages of samples may suspend
-  tokens tokens_;        // limits the samples under way at a time
+  const std::uint64_t longest_run_;  // in samples: each worker has two in the batches ahead
+  const bool suspends_;              // whether stages of samples may suspend
+  tokens tokens_;                    // limits the samples under way at a time
   const bool chooses_in_flight_;
   bool may_run_ahead_, run_ahead_;
 

@@ -57,7 +57,8 @@ void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t coun
   const bool timed = slow || order.count() >= mine.next_timed;
   if (timed) mine.next_timed = order.count() + 64 * count;
   const bool chooses = run_.facts.prefetches && !slow;
-  const std::size_t depth = chooses ? depths_.next() : 0;
+  // A run that is timed teaches no depth.
+  const std::size_t depth = !chooses ? 0 : timed ? depths_.best() : depths_.next(mine.depths);
   context c = run_.context_at({}, j);
   mine.mark.begin(j.sequence, j.first + from, count, begun);
   sample_run r{c, run_.facts.prefetches ? prefetch_choice::all[depth] : prefetch_depth{}, mine.mark};

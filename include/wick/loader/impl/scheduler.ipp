@@ -52,6 +52,7 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       orders_(of.seed),
       few_(options.prefetch.value_or(on_.workers() < 8 ? 4 : 8)),
       most_(options.prefetch.value_or(8)),
+      longest_run_(plan_->slots() * few_ / (2 * std::max<std::size_t>(on_.workers(), 1))),
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
       chooses_in_flight_(!options.in_flight),
@@ -96,11 +97,7 @@ void scheduler::work_until(Done done) noexcept {
 scheduler_figures scheduler::figures() noexcept {
   if (on_.forked()) return {};  // a worker that doesn't exist here may hold the mutex
   const auto lock = lock_briefly(mutex_);
-  return {window(),
-          suspends_ ? tokens_.limit() : 0,
-          runner_.grain().run_length(),
-          short_samples(),
-          chooses_in_flight_,
+  return {window(),    suspends_ ? tokens_.limit() : 0, run_length(), short_samples(), chooses_in_flight_,
           jobs_.idle()};
 }
 
@@ -285,9 +282,9 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
         if (jobs_.too_many()) break;
         if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can continue, other loaders
       }
-      until = now + in_ticks(2 * grain::run_ticks);
+      until = now + in_ticks(runner_.grain().turn_ticks());
       if (orders_.wanted()) orders_.prepare();
-      if (jobs_.may_start() && ahead_.has_more_than(runner_.grain().run_length())) {
+      if (jobs_.may_start() && ahead_.has_more_than(run_length())) {
         const auto lock = lock_briefly(mutex_);
         start_worker();
       }
@@ -298,7 +295,7 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
 
 /// Claims one run from the oldest batch that has any left, and runs it.
 bool scheduler::run_some() noexcept {
-  const std::uint64_t length = runner_.grain().run_length();
+  const std::uint64_t length = run_length();
   if (suspends_ && chooses_in_flight_)
     tokens_.set_limit(tokens::limit_for(on_.workers(), on_.reads_at_a_time()));
   const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
@@ -308,7 +305,8 @@ bool scheduler::run_some() noexcept {
   });
   give_tokens(most - claimed.count);
   if (claimed.job == nullptr) return false;
-  fetch_lines(*claimed.job);
+  // Only for a batch claimed whole: otherwise this would take lines from workers that use them.
+  if (claimed.count == claimed.job->count) fetch_lines(*claimed.job);
   runner_.run(*claimed.job, claimed.from, claimed.count);
   return true;
 }

@@ -42,6 +42,7 @@ class stage_clocks {
     std::uint64_t last_at = 0;
     std::uint64_t long_ticks = ~std::uint64_t{0};  // anything longer is probed
     std::uint64_t least_cost = 0;                  // of one reading
+    std::uint64_t depths = 0;                      // runs that asked prefetch_choice
     run_mark mark;
 
     /// Schedules the next probe after 1,000 times the cost of this one: probes cost a tenth of a percent.
