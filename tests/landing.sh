@@ -8,6 +8,7 @@
 #   memory   what parses, or computes on memory, under AddressSanitizer and UndefinedBehaviorSanitizer
 #   rest     what uses LibTorch, Arrow or Python, interleavings, misuse, the examples and the guides' code
 #            (all compile, three examples run), a consumer project
+#   sharing  the cache lines that 16 workers move, counted (bench/run.sh sharing)
 #
 #   --no-install  only name what is missing, and stop with 1
 #
@@ -21,18 +22,19 @@ parts=()
 while (($#)); do
   case $1 in
     --no-install) export WICK_INSTALL=no ;;
-    style | threads | memory | rest) parts+=("$1") ;;
+    style | threads | memory | rest | sharing) parts+=("$1") ;;
     -h | --help) wick_usage "${BASH_SOURCE[0]}" && exit ;;
     *) wick_die "tests/landing.sh: no part or option $1; --help lists them" ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(style threads memory rest)
+((${#parts[@]})) || parts=(style threads memory rest sharing)
 
 install() { wick_require build tests jpeg png lmdb curl torch data clang venv python structure format spelling && wick_get_arrow && wick_get_nanobind && wick_get_s3; }
 part_style() { bash tests/style.sh structure format spelling; }
 part_threads() { wick_build_preset landing-threads && wick_test_preset landing-threads; }
 part_memory() { wick_build_preset landing-memory && wick_test_preset landing-memory; }
+part_sharing() { bash bench/run.sh sharing --check --workers 16; }
 part_rest() { wick_build_preset landing-rest && wick_test_preset landing-rest; }
 
 start=$SECONDS
