@@ -127,7 +127,9 @@ struct with_state {
   }
 };
 struct frame {
-  record_frame operator()(std::span<const std::byte>) const { return {.offset = 4, .length = 4, .size = 8}; }
+  ext::record_frame operator()(std::span<const std::byte>) const {
+    return {.offset = 4, .length = 4, .size = 8};
+  }
 };
 
 #ifdef WICK_PAIRS_TORCH
