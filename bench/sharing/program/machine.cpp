@@ -77,6 +77,7 @@ auto& threads = *new std::vector<std::unique_ptr<thread>>;
 auto& pages = *new std::unordered_map<std::uintptr_t, std::unique_ptr<page>>;
 auto& mutexes = *new std::unordered_map<const void*, thread*>;  // those that are locked
 auto& moves_at = *new std::unordered_map<const void*, std::uint64_t>;
+auto& atomics_at = *new std::unordered_map<const void*, std::uint64_t>;
 auto& moves_of_line = *new std::unordered_map<std::uintptr_t, std::unordered_map<const void*, std::uint64_t>>;
 std::uint64_t horizon = never, next_sleep = 0;
 std::uint32_t period = 1;
@@ -248,6 +249,7 @@ void atomic_access(const volatile void* at, bool write, const void* site, bool o
   touch(reinterpret_cast<std::uintptr_t>(at) / 64, write, site);
   me->now += operation ? atomic_cost : access_cost;
   counted.atomics += operation;
+  if (with_places && operation) ++atomics_at[site];
 }
 
 void own(const void* mutex) {
@@ -295,7 +297,7 @@ void work(std::uint64_t ns) noexcept {
 void refuse_cached_reads(bool refuse) noexcept { refuses = refuse; }
 
 counts count(bool places) {
-  constexpr std::size_t most_places = 8;
+  constexpr std::size_t most_places = 20;
   static std::uint64_t begun = 0;
   const machine_code mine;
   counts out = std::move(counted);
@@ -329,12 +331,13 @@ counts count(bool places) {
       if (same == result.end())
         result.push_back({where, n});
       else
-        same->moves += n;
+        same->count += n;
     }
     return result;
   };
   if (with_places) {
     out.places = sorted(moves_at);
+    out.atomic_places = sorted(atomics_at);
     const auto hottest =
         std::max_element(moves_of_line.begin(), moves_of_line.end(), [](const auto& a, const auto& b) {
           const auto sum = [](const auto& sites) {
@@ -348,6 +351,7 @@ counts count(bool places) {
   }
   counted = counts();
   moves_at.clear();
+  atomics_at.clear();
   moves_of_line.clear();
   with_places = places;
   ++period;

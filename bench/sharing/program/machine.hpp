@@ -16,12 +16,13 @@ struct counts {
   std::uint64_t sleeps = 0;   ///< threads that went to sleep
   std::uint64_t ns = 0;       ///< by the clock of the thread that counts
   std::uint64_t hottest = 0;  ///< moves of the line that moved most
-  /// The places in the code that moved most, each with its moves; and those that moved the hottest line.
+  /// The places in the code that moved most, and their number of moves; those that moved the hottest line;
+  /// and those with the most atomic operations.
   struct place {
     std::string where;
-    std::uint64_t moves = 0;
+    std::uint64_t count = 0;
   };
-  std::vector<place> places{}, hottest_places{};
+  std::vector<place> places{}, hottest_places{}, atomic_places{};
 };
 
 /// How long a line takes from one processor to another, in nanoseconds: 100 within a socket, 250 between two.

@@ -151,11 +151,14 @@ int main(int argc, char** argv) {
         "%s %s samples=%lu batches=%lu moves=%lu atomics=%lu locks=%lu sleeps=%lu hottest=%lu ns=%lu\n",
         p.name, argv[2], r.samples, r.batches, r.c.moves, r.c.atomics, r.c.locks, r.c.sleeps, r.c.hottest,
         r.c.ns);
-    for (const auto& place : r.c.places)
-      std::printf("  %8.3f moves a sample at %s\n", per(place.moves, r.samples), place.where.c_str());
+    const auto list = [&](const auto& places, const char* what) {
+      for (const auto& place : places)
+        std::printf("  %8.3f %s a sample at %s\n", per(place.count, r.samples), what, place.where.c_str());
+    };
+    list(r.c.places, "moves");
     if (!r.c.hottest_places.empty()) std::printf("  the hottest line:\n");
-    for (const auto& place : r.c.hottest_places)
-      std::printf("  %8.3f moves a sample at %s\n", per(place.moves, r.samples), place.where.c_str());
+    list(r.c.hottest_places, "moves");
+    list(r.c.atomic_places, "atomic operations");
     return 0;
   }
   return std::fprintf(stderr, "no pipeline %s\n", argv[1]), 2;
