@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -116,6 +117,40 @@ TEST_CASE("the members of a record are read together, and only those that were a
     }
     CHECK(i == 50);
     CHECK(l.peak_bytes_in_flight() < 50 * 100);
+  }
+}
+
+TEST_CASE("each stage runs once a sample, and a failure is tried as often as was asked, cached or not") {
+  const wick_test::temp_dir dir;
+  std::vector<std::filesystem::path> paths;
+  for (std::size_t i = 0; i < 300; ++i)
+    paths.push_back(dir.write(std::to_string(i) + ".bin", std::string(100, static_cast<char>(i % 7))));
+  std::atomic<int> runs{0}, tries{0};
+  wick::loader l(wick::files(paths) | wick::shuffle() | wick::read() |
+                     wick::map("count",
+                               [&runs, &tries](wick::bytes b) {
+                                 const auto value = static_cast<std::int64_t>(*b.data());
+                                 if (value == 3) {
+                                   ++tries;
+                                   throw wick::error("three");
+                                 }
+                                 ++runs;
+                                 return value;
+                               }) |
+                     wick::array_batch(16),
+                 {.workers = 2,
+                  .prefetch_next_epoch = false,
+                  .on_error = wick::on_error(wick::on_error::retry(2).then(wick::on_error::skip))});
+  for (std::uint64_t e = 0; e < 4; ++e) {  // the first is read by I/O threads, as are evicted files
+    if (e == 2) {
+      for (std::size_t i = 0; i < paths.size(); i += 2) evict(paths[i]);
+    }
+    runs = tries = 0;
+    std::int64_t rows = 0;
+    for (const auto& batch : l.epoch(e)) rows += batch.extents()[0];
+    CHECK(rows == 300 - 43);
+    CHECK(runs == 300 - 43);
+    CHECK(tries == 3 * 43);
   }
 }
 

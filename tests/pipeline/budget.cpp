@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -22,8 +23,8 @@ namespace wick_test::budget_tests {
 
 using wick::executor;
 using wick::task;
+using wick::detail::byte_account;
 using wick::detail::byte_budget;
-using wick::detail::byte_charge;
 using wick::detail::scope;
 using wick_test::call;
 using wick_test::gate;
@@ -33,10 +34,23 @@ namespace {
 
 using std::chrono::hours;
 
-/// Acquires, notes its position, and drops the charge after a hop.
+/// Bytes taken at once, or none.
+class charge {
+ public:
+  charge(byte_budget& from, std::size_t bytes) : taken_(from.try_acquire(*mine_, bytes)) {}
+  explicit operator bool() const noexcept { return taken_; }
+  void reset() noexcept { mine_->give_back(); }
+
+ private:
+  std::unique_ptr<byte_account> mine_ = std::make_unique<byte_account>();
+  bool taken_;
+};
+
+/// Takes bytes, notes its position, and gives them back after a hop.
 task<void> want(executor* on, byte_budget* from, std::size_t bytes, std::uint64_t position,
                 std::vector<std::uint64_t>* granted) {
-  const byte_charge c = co_await from->acquire(*on, bytes, position);
+  byte_account mine;
+  co_await from->acquire(mine, *on, bytes, position);
   granted->push_back(position);
   co_await on->schedule();
 }
@@ -72,12 +86,11 @@ class helper_elsewhere {
 
 }  // namespace
 
-TEST_CASE("a charge counts while it lives and is given back when it is dropped") {
+TEST_CASE("bytes count while an account holds them, and are given back when it is destroyed") {
   byte_budget b(100, hours(1));
   {
-    const byte_charge c = b.try_acquire(60);
+    const charge c(b, 60);
     CHECK(c);
-    CHECK(c.bytes() == 60);
     CHECK(b.used() == 60);
   }
   CHECK(b.used() == 0);
@@ -87,81 +100,30 @@ TEST_CASE("a charge counts while it lives and is given back when it is dropped")
 
 TEST_CASE("what does not fit is not given, what fits exactly is") {
   byte_budget b(100, hours(1));
-  const byte_charge a = b.try_acquire(60);
-  CHECK_FALSE(b.try_acquire(41));
-  const byte_charge c = b.try_acquire(40);
+  const charge a(b, 60);
+  CHECK_FALSE(charge(b, 41));
+  const charge c(b, 40);
   CHECK(c);
   CHECK(b.used() == 100);
-  CHECK_FALSE(b.try_acquire(1));
+  CHECK_FALSE(charge(b, 1));
 }
 
 TEST_CASE("what is larger than the whole budget passes alone") {
   byte_budget b(100, hours(1));
   {
-    const byte_charge small = b.try_acquire(1);
-    CHECK_FALSE(b.try_acquire(1000));
+    const charge small(b, 1);
+    CHECK_FALSE(charge(b, 1000));
   }
-  const byte_charge large = b.try_acquire(1000);
+  const charge large(b, 1000);
   CHECK(large);
   CHECK(b.used() == 1000);
-  CHECK_FALSE(b.try_acquire(1));
-  CHECK_FALSE(b.try_acquire(~std::size_t{0}));
-}
-
-TEST_CASE("a charge may be moved, and is given back once") {
-  byte_budget b(100, hours(1));
-  byte_charge a = b.try_acquire(30);
-  byte_charge c = std::move(a);
-  CHECK_FALSE(a);
-  CHECK(a.bytes() == 0);
-  CHECK(c.bytes() == 30);
-  CHECK(b.used() == 30);
-  c.reset();
-  c.reset();
-  CHECK(b.used() == 0);
-}
-
-TEST_CASE("assigning to a charge gives back what it held, at once") {
-  byte_budget b(100, hours(1));
-  byte_charge a = b.try_acquire(30), c = b.try_acquire(50);
-  a = std::move(c);
-  CHECK(b.used() == 50);
-  CHECK(a.bytes() == 50);
-  CHECK_FALSE(c);
-  byte_charge& same = a;
-  a = std::move(same);
-  CHECK(b.used() == 50);
-  a = byte_charge();
-  CHECK(b.used() == 0);
-}
-
-TEST_CASE("a split charge is given back part by part, and adds up") {
-  byte_budget b(100, hours(1));
-  byte_charge whole = b.try_acquire(90);
-  byte_charge part = whole.split(30);
-  CHECK(whole.bytes() == 60);
-  CHECK(part.bytes() == 30);
-  CHECK(b.used() == 90);
-  whole.reset();
-  CHECK(b.used() == 30);
-  byte_charge rest = part.split(1000);  // no more than there is
-  CHECK(rest.bytes() == 30);
-  CHECK(part.bytes() == 0);
-  part.reset();
-  CHECK(b.used() == 30);
-  rest.reset();
-  CHECK(b.used() == 0);
-}
-
-TEST_CASE("an empty charge splits into empty charges") {
-  byte_charge none;
-  CHECK(none.split(10).bytes() == 0);
-  CHECK_FALSE(none);
+  CHECK_FALSE(charge(b, 1));
+  CHECK_FALSE(charge(b, ~std::size_t{0}));
 }
 
 TEST_CASE("nothing at all may be had as long as the budget is kept") {
   byte_budget b(100, hours(1));
-  const byte_charge nothing = b.try_acquire(0);
+  const charge nothing(b, 0);
   CHECK(nothing);
   CHECK(b.used() == 0);
 }
@@ -171,7 +133,7 @@ TEST_CASE("waiters are served in the order of their positions") {
   byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
-  byte_charge all = b.try_acquire(100);
+  charge all(b, 100);
   for (const std::uint64_t position : {5u, 2u, 9u, 0u, 7u, 1u})
     s.spawn(want(&ex, &b, 100, position, &granted));
   settle(ex);
@@ -186,15 +148,17 @@ TEST_CASE(
   executor ex(1);
   byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
-  std::vector<byte_charge> held;
+  std::vector<std::unique_ptr<byte_account>> held;
   const auto keep = [](executor* on, byte_budget* from, std::size_t bytes, std::uint64_t position,
-                       std::vector<std::uint64_t>* order, std::vector<byte_charge>* to) -> task<void> {
-    byte_charge c = co_await from->acquire(*on, bytes, position);
+                       std::vector<std::uint64_t>* order,
+                       std::vector<std::unique_ptr<byte_account>>* to) -> task<void> {
+    auto mine = std::make_unique<byte_account>();
+    co_await from->acquire(*mine, *on, bytes, position);
     order->push_back(position);
-    to->push_back(std::move(c));
+    to->push_back(std::move(mine));
   };
   scope s(ex);
-  byte_charge all = b.try_acquire(100);
+  charge all(b, 100);
   s.spawn(keep(&ex, &b, 10, 4, &granted, &held));  // would fit beside 1 and 2, but 3 comes first
   s.spawn(keep(&ex, &b, 90, 3, &granted, &held));
   s.spawn(keep(&ex, &b, 30, 2, &granted, &held));
@@ -217,14 +181,14 @@ TEST_CASE("try_acquire does not overtake one who waits") {
   byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
-  byte_charge most = b.try_acquire(60);
+  charge most(b, 60);
   s.spawn(want(&ex, &b, 50, 3, &granted));
   settle(ex);
   CHECK(granted.empty());
-  CHECK_FALSE(b.try_acquire(1));  // 40 are free, but 50 are wanted first
+  CHECK_FALSE(charge(b, 1));  // 40 are free, but 50 are wanted first
   most.reset();
   s.wait();
-  CHECK(b.try_acquire(1));
+  CHECK(charge(b, 1));
 }
 
 TEST_CASE("a lower position that fits passes the waiters after it") {
@@ -234,7 +198,7 @@ TEST_CASE("a lower position that fits passes the waiters after it") {
   byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
-  byte_charge most = b.try_acquire(60);
+  charge most(b, 60);
   s.spawn(want(&ex, &b, 50, 7, &granted));
   s.spawn(want(&ex, &b, 40, 8, &granted));
   s.spawn(want(&ex, &b, 40, 6, &granted));
@@ -256,12 +220,12 @@ TEST_CASE("of equal positions all are served") {
   CHECK(granted.size() == 20);
 }
 
-TEST_CASE("a charge may be dropped on a thread that is no worker") {
+TEST_CASE("bytes may be given back on a thread that is no worker") {
   executor ex(1);
   byte_budget b(10, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
-  byte_charge c = b.try_acquire(10);
+  charge c(b, 10);
   s.spawn(want(&ex, &b, 10, 1, &granted));
   settle(ex);
   std::thread([drop = std::move(c)]() mutable { drop.reset(); }).join();
@@ -269,11 +233,12 @@ TEST_CASE("a charge may be dropped on a thread that is no worker") {
   CHECK(granted.size() == 1);
 }
 
-TEST_CASE("a charge is given back when its holder throws") {
+TEST_CASE("bytes are given back when their holder throws") {
   executor ex(1);
   byte_budget b(10, hours(1));
   const auto fail = [](executor* on, byte_budget* from) -> task<void> {
-    const byte_charge c = co_await from->acquire(*on, 10, 0);
+    byte_account mine;
+    co_await from->acquire(mine, *on, 10, 0);
     throw std::runtime_error("bad");
   };
   CHECK_THROWS_AS(wick::ext::sync_wait(fail(&ex, &b)), std::runtime_error);
@@ -288,18 +253,18 @@ struct load {
   std::atomic<int> holders{0};
   std::atomic<int> broken{0};
 
-  explicit load(std::size_t limit) : budget(limit) {}
+  explicit load(std::size_t limit, const executor* keeps = nullptr)
+      : budget(limit, std::chrono::seconds(1), keeps) {}
 
   static task<void> sample(executor* on, load* l, std::uint64_t position, std::size_t bytes, int hops) {
-    byte_charge c = co_await l->budget.acquire(*on, bytes, position);
+    byte_account mine;
+    co_await l->budget.acquire(mine, *on, bytes, position);
     const std::size_t now = l->held.fetch_add(bytes) + bytes;
     const int others = l->holders.fetch_add(1);
     if (now > l->budget.limit() && others != 0) l->broken.fetch_add(1);
     for (int i = 0; i < hops; ++i) co_await on->schedule();
-    byte_charge part = c.split(bytes / 3);
     l->holders.fetch_sub(1);
     l->held.fetch_sub(bytes);
-    c.reset();
   }
 };
 
@@ -338,6 +303,52 @@ TEST_CASE("under load the larger than all pass alone, and everyone is served") {
   CHECK(l.broken.load() == 0);
   CHECK(l.budget.peak() == 5000);
   CHECK(l.budget.used() == 0);
+}
+
+TEST_CASE("bytes that workers keep ready come back as soon as a request needs them") {
+  executor ex(4);
+  const std::size_t limit = std::size_t{1} << 20;
+  load l(limit, &ex);
+  scope s(ex);
+  std::uint32_t random = 5;
+  const int n = rounds(20'000, 4'000);
+  for (int i = 0; i < n; ++i) {
+    random = random * 1664525u + 1013904223u;
+    // In stretches without large requests, workers keep bytes again.
+    const bool large = i % 2'000 < 200 && random >> 28 == 0;
+    const std::size_t bytes = large ? limit - (random >> 8) % 2 : 1 + (random >> 8) % 400;
+    s.spawn(load::sample(&ex, &l, static_cast<std::uint64_t>(i), bytes, static_cast<int>(random >> 30)));
+  }
+  s.wait();
+  CHECK(l.broken.load() == 0);
+  CHECK(l.budget.peak() <= limit);
+  CHECK(l.budget.used() == 0);
+  charge all(l.budget, limit);
+  CHECK(all);
+}
+
+TEST_CASE("a worker takes small requests from what it keeps, and gives back what is too much") {
+  executor ex(1);
+  const std::size_t limit = std::size_t{64} << 20;
+  byte_budget b(limit, hours(1), &ex);
+  const auto few = [](executor* on, byte_budget* from) -> task<void> {
+    for (int i = 0; i < 1'000; ++i) {
+      byte_account mine;
+      co_await from->acquire(mine, *on, 1'000, 0);
+      CHECK(from->used() == 1'000);
+    }
+    CHECK(from->used() == 0);
+    CHECK(from->peak() > 1'000);  // with what is kept
+    CHECK(from->peak() < 300'000);
+    byte_account large;
+    co_await from->acquire(large, *on, std::size_t{64} << 20, 0);
+    CHECK(from->used() == from->limit());
+  };
+  scope s(ex);
+  s.spawn(few(&ex, &b));
+  s.wait();
+  CHECK(b.used() == 0);
+  CHECK(charge(b, limit));
 }
 
 namespace {
@@ -383,7 +394,7 @@ TEST_CASE("when all bytes are held by tasks that wait for more, the lowest turn 
   byte_budget b(100, hours(1));
   std::vector<std::uint64_t> ended;
   scope s(ex);
-  byte_charge all = b.try_acquire(100);
+  charge all(b, 100);
   for (const std::uint64_t position : {3u, 1u, 2u, 0u}) s.spawn(two_steps(&ex, &b, 25, 50, position, &ended));
   settle(ex);
   all.reset();
@@ -419,7 +430,8 @@ TEST_CASE(
     int ended = 0;
     static task<void> owner(executor* on, scene* s) {
       auto key = co_await s->lock.acquire({*on, {}});
-      co_await s->budget.acquire(*on, 50, 2);
+      byte_account mine;
+      co_await s->budget.acquire(mine, *on, 50, 2);
       ++s->ended;
     }
     static task<void> guest(executor* on, scene* s) {
@@ -432,7 +444,7 @@ TEST_CASE(
   executor ex(1);
   for (int round = 0; round < 3; ++round) {
     scene s;
-    byte_charge first = s.budget.try_acquire(100);
+    charge first(s.budget, 100);
     {
       scope both(ex);
       std::optional<helper_elsewhere> not_at_rest(std::in_place, ex);  // or a task is let through too early
@@ -475,7 +487,7 @@ TEST_CASE(
   executor ex(1);
   convoy c;
   scope s(ex);
-  byte_charge some = c.budget.try_acquire(20);
+  charge some(c.budget, 20);
   std::optional<helper_elsewhere> not_at_rest(std::in_place, ex);
   for (std::uint64_t position = 10; position < 18; ++position) s.spawn(convoy::sample(&ex, &c, position));
   settle(ex);

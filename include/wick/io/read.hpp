@@ -149,6 +149,9 @@ class [[nodiscard]] read_operation {
   using shape = read_shape<From>;
 
  public:
+  /// await_ready() may be called without a coroutine; if it returns false, the operation is dropped, and a
+  /// new one is awaited.
+  static constexpr bool can_be_tried = true;
   read_operation(From where, context& c, const read_options& options)
       : where_(std::move(where)), reads_(c, options) {}
 

@@ -93,7 +93,8 @@ class loader_base {
   void write_quarantine(const std::string& path) const;
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
   std::uint64_t slab_allocations() const;
-  /// The most encoded bytes that were in flight at one time.
+  /// The most encoded bytes that were in flight at one time, with up to 256 KiB that each worker keeps ready
+  /// when samples are many and small.
   std::size_t peak_bytes_in_flight() const;
 
   /// Everything since the last report: the time of each stage, the share of waiting, and what to change.

@@ -106,15 +106,10 @@ class context : public detail::sample_context {
   /// reads or makes something large, as read() does. The sample keeps the bytes until it is in its batch or
   /// has failed; you don't give them back. A sample that has some can reserve more, and several coroutines
   /// of one sample can reserve at the same time.
-  reserve_awaiter reserve(std::size_t bytes) noexcept {
-    asked_->fetch_add(bytes, std::memory_order_relaxed);
-    return reserve_awaiter(*this, bytes);
-  }
+  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
   /// Reserves the bytes at once, or returns false.
   bool try_reserve(std::size_t bytes) noexcept {
-    if (memory_ != nullptr && !memory_->try_acquire(*account_, bytes)) return false;
-    asked_->fetch_add(bytes, std::memory_order_relaxed);
-    return true;
+    return memory_ == nullptr || memory_->try_acquire(*account_, bytes);
   }
   /// The memory bound in bytes; empty in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {

@@ -39,6 +39,7 @@ struct pipeline_facts {
   std::array<std::size_t, phase_count> phase_stages = {};  ///< the stage that asks for each phase's work
   bool batched = false;
   bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may suspend
+  bool tries_at_once = false;                             ///< run_at_once() may do without a coroutine
   bool ends_with_batch = false;                           ///< no stage comes after batch()
   bool filters = false;                                   ///< a stage leaves out samples
   bool packs = false;                                     ///< batches consist of planned rows, filled or not
@@ -178,6 +179,10 @@ class alignas(64) erased_pipeline {
   virtual void run(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r) noexcept = 0;
   /// The same for one sample, with a clock at each stage. \throws what a stage throws
   virtual void run_timed(batch_job& j, std::uint64_t slot, context& c, stopwatch& clock) = 0;
+  /// Runs a sample through stages of which the first may suspend, if it needn't. False: the source was asked,
+  /// and nothing else is left of it.
+  /// \throws what a stage throws
+  virtual bool run_at_once(batch_job& j, std::uint64_t slot, context& c) = 0;
   /// When a stage may suspend. \throws what a stage throws
   virtual task<void> run_async(batch_job* j, std::uint64_t slot, context* c) = 0;
 

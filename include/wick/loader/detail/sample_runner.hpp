@@ -18,8 +18,8 @@ namespace wick::inline v0_1::detail {
 
 class scheduler;
 
-/// Tells the scheduler about samples that have ended, by finish_some(job, count), and returns a token for
-/// each if samples suspend. Any thread that has a slot may call it.
+/// Tells the scheduler about samples that have ended, by finish_some(job, count). If samples may suspend,
+/// each that does has a token, and returns it. Any thread that has a slot may call it.
 class sample_runner {
  public:
   sample_runner(pipeline_run& of, scheduler& owner) noexcept
@@ -28,20 +28,24 @@ class sample_runner {
   /// How long samples take.
   const wick::detail::grain& grain() const noexcept { return grain_; }
 
-  /// Runs slots [from, from + count) of a batch. Samples that suspend end later, on any worker.
-  void run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
+  /// Runs slots [from, from + count) of a batch. Samples that suspend end later, on any worker. `has_tokens`:
+  /// whether a token was taken for each; otherwise, one is taken for each that suspends.
+  void run(batch_job& j, std::uint64_t from, std::uint64_t count, bool has_tokens) noexcept;
 
  private:
   void run_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
-  void begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept;
+  void begin_all(batch_job& j, std::uint64_t from, std::uint64_t count, bool has_tokens) noexcept;
   void run_timed(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r,
                  stopwatch& clock) noexcept;
   void learn(stage_clocks::worker& mine, std::uint64_t count, std::uint64_t ticks) noexcept;
   void settle_all(batch_job& j, std::vector<failure>& failed) noexcept;
   void lose(batch_job& j, std::uint64_t slot, const place& where) noexcept;
   static detached settle_one(sample_runner* self, batch_job* j, failure* of);
+  enum class attempt { ended, suspends, failed };
+  attempt try_at_once(batch_job& j, std::uint64_t slot, const place& where, stage_clocks::worker& mine,
+                      context& c, failure& f) noexcept;
   static detached run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where,
-                          std::uint64_t begun);
+                          std::uint64_t begun, bool followed, failure* failed);
 
   pipeline_run& run_;
   scheduler& owner_;

@@ -2,6 +2,7 @@
 // a window of them ahead of the consumer, across the ends of epochs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -127,6 +128,9 @@ class scheduler {
   /// one.
   void give_tokens(std::uint64_t n) noexcept;
   /// Nothing of the loader may be touched afterwards: the consumer may have taken the batch and destroyed the
+  void take_owed_tokens(std::uint64_t n) noexcept {
+    if (n != 0) tokens_.take_owed(n);
+  }
   /// loader.
   void finish_some(batch_job& j, std::uint64_t count) noexcept {
     if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
@@ -142,7 +146,8 @@ class scheduler {
   void advance(cursor& c) const noexcept {
     if (++c.number == plan_->batches()) c = {c.epoch + epoch_step_, 0};
   }
-  /// The number of batches to keep ahead of the consumer: more if they have taken little memory so far.
+  /// The number of batches to keep ahead of the consumer: more if they have taken little memory so far, or if
+  /// their samples wait.
   std::size_t window() const noexcept {
     const std::size_t bytes = pool_->bytes_asked();
     return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
@@ -178,7 +183,7 @@ class scheduler {
   const std::size_t few_, most_;
   const std::uint64_t longest_run_;  // in samples: each worker has two in the batches ahead
   const bool suspends_;              // whether stages of samples may suspend
-  tokens tokens_;                    // limits the samples under way at a time
+  tokens tokens_;                    // limits the samples under way; each worker may exceed it by a run
   const bool chooses_in_flight_;
   bool may_run_ahead_, run_ahead_;
 

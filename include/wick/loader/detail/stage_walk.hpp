@@ -230,6 +230,45 @@ struct stage_walk {
     }
   }
 
+  template <class How, class Next, class Prepared, class Result>
+  static Next with_result(Prepared& prepared, [[maybe_unused]] Result& result) {
+    if constexpr (std::is_void_v<value_once_awaited_t<typename How::raw>>)
+      return Next(std::move(prepared));
+    else
+      return rebuild<Next>(std::move(prepared), std::move(result));
+  }
+
+  // ---- without a coroutine ----
+
+  /// Whether only the first stage may suspend, and whether it must can be seen without a coroutine. A cache
+  /// counts how often it was asked, so samples that may be in one aren't tried.
+  static consteval bool tries_at_once() {
+    constexpr std::size_t first = types::order_end;
+    if constexpr (!types::samples_suspend || types::cache < types::batching ||
+                  types::template next_async<first, types::batching>() != first ||
+                  types::template next_async<first + 1, types::batching>() != types::batching) {
+      return false;
+    } else {
+      using how = application<typename types::template stage_at<first>, typename types::template item<first>>;
+      return requires { std::remove_cvref_t<typename how::raw>::can_be_tried; };
+    }
+  }
+  /// Takes a sample from the source into its slot. False: the first stage would suspend.
+  static bool at_once(Path& path, context& c, const to_slot<Path>& to) {
+    constexpr std::size_t first = types::order_end;
+    using how = application<typename types::template stage_at<first>, typename types::template item<first>>;
+    auto prepared = how::prepare(Path::to_rvalue(path.source().at(c.index())));
+    const std::uint64_t begun = to.template enter<first>(c);
+    auto operation = start<first>(path, how::argument(prepared), c, to);
+    auto waiting = to.template wait<first>(operation, begun, c);
+    if (!waiting.await_ready()) return false;
+    auto result = waiting.await_resume();
+    waiting.settle();
+    to.template put<first + 1>(
+        path, with_result<how, typename types::template item<first + 1>>(prepared, result), c);
+    return true;
+  }
+
   // ---- the walk ----
 
   /// Takes an item through the stages from I on into the sink.
@@ -252,12 +291,7 @@ struct stage_walk {
         co_await path->on().schedule();  // one of the user's threads resumed it
       waiting.settle();
       if (to.cancelled()) throw cancelled();
-      next_type next = [&] {
-        if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>)
-          return next_type(std::move(prepared));
-        else
-          return rebuild<next_type>(std::move(prepared), std::move(result));
-      }();
+      next_type next = with_result<how, next_type>(prepared, result);
       if constexpr (types::template next_async<stage + 1, Sink::end>() < Sink::end) {
         task<void> rest = from_stage<stage + 1, next_type>(path, std::move(next), c, to);
         co_await rest;

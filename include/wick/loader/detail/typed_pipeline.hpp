@@ -213,6 +213,12 @@ class typed_pipeline<pipeline<Source, S...>> final
       run_sample<true>(c, typed(j), slot, &clock);
     }
   }
+  bool run_at_once(batch_job& j, std::uint64_t slot, context& c) override {
+    if constexpr (walk::tries_at_once())
+      return walk::at_once(*this, c, to_slot<typed_pipeline>{&typed(j), slot});
+    else
+      return false;
+  }
   task<void> run_async(batch_job* j, std::uint64_t slot, context* c) override {
     if constexpr (types::samples_suspend) {
       return walk::set_out(this, c, to_slot<typed_pipeline>{&typed(*j), slot});
@@ -394,6 +400,7 @@ class typed_pipeline<pipeline<Source, S...>> final
                      .batched = types::batched,
                      .samples_suspend = types::samples_suspend,
                      .batches_suspend = types::batches_suspend,
+                     .tries_at_once = walk::tries_at_once(),
                      .ends_with_batch = types::batched && batching + 1 == types::size,
                      .filters = types::filters,
                      .packs = plans::packs,

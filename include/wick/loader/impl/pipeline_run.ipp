@@ -122,7 +122,7 @@ run_settings::run_settings(owned<erased_pipeline> what, const loader_options& op
       on(where),
       seed(options.seed),
       in_flight(options.in_flight.value_or(tokens::limit_for(on.workers(), on.reads_at_a_time()))),
-      budget(options.memory),
+      budget(options.memory, std::chrono::seconds(1), &where),
       policy(options.on_error),
       only_fails(policy.only_fails()),
       stage_names(pipeline->stage_names()),

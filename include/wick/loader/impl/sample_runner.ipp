@@ -17,15 +17,27 @@
 
 namespace wick::inline v0_1::detail {
 
-void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
-  run_.facts.samples_suspend ? begin_all(j, from, count) : run_all(j, from, count);
+void sample_runner::run(batch_job& j, std::uint64_t from, std::uint64_t count, bool has_tokens) noexcept {
+  run_.facts.samples_suspend ? begin_all(j, from, count, has_tokens) : run_all(j, from, count);
 }
 
-void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
+/// Samples that end before the next one begins are counted together: only those that suspend write to what
+/// all workers share.
+void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t count,
+                              bool has_tokens) noexcept {
   stage_clocks::worker& mine = run_.clocks.mine();
   const std::uint64_t begun = now_ticks();
   mine.mark.thread.store(&this_thread_resumption(), std::memory_order_relaxed);
   mine.clocks[run_.facts.order_row].ran(count);  // before the batch can end, so that reports include them
+  std::uint64_t ended = 0;
+  const std::uint64_t sequence = j.sequence;  // once its samples have ended, the batch may be another one
+  // A stage may destroy another loader, which meanwhile runs jobs of this executor: perhaps a run of this
+  // loader.
+  const stage_clocks::begun_sample outer = mine.begins;
+  const bool tries = run_.facts.tries_at_once && !mine.many_suspend;
+  context c = run_.context_at({}, j);
+  failure f;
+  if (tries) c.show_stage(&mine.mark.stage);
   const prefetch_depth& depth = prefetch_choice::all[0];
   for_each_position(
       *run_.plan, j, j.first + from, count, run_.facts.prefetches ? depth.samples : 0,
@@ -36,14 +48,31 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
       },
       [&](std::uint64_t i, std::uint64_t index) {
         const place where = run_.place_of(j, from + i, index);
-        try {
-          resume(run_one(this, &j, from + i, where, begun).handle);
-        } catch (...) {  // no memory for its frame: it hasn't begun
-          lose(j, from + i, where);
+        attempt tried = attempt::suspends;
+        const bool followed = mine.lane->wants(where.position);
+        if (tries && !followed) tried = try_at_once(j, from + i, where, mine, c, f);
+        if (tried == attempt::ended) {
+          ++ended;
+          return mine.mark.ended(sequence, ended);
         }
+        mine.begins = {&j, from + i, &ended};
+        try {
+          failure* const failed = tried == attempt::failed ? &f : nullptr;
+          resume(run_one(this, &j, from + i, where, begun, followed, failed).handle);
+        } catch (...) {  // no memory for its frame
+          tried == attempt::failed ? j.lose(std::exchange(f, {})) : lose(j, from + i, where);
+          ++ended;
+        }
+        mine.mark.ended(sequence, ended);
       });
+  mine.mark.ended(sequence, 0);
+  mine.begins = outer;
   mine.mark.thread.store(nullptr, std::memory_order_relaxed);
   learn(mine, count, now_ticks() - begun);
+  const std::uint64_t suspended = count - ended;
+  mine.many_suspend = suspended > count / 4;
+  has_tokens ? owner_.give_tokens(ended) : owner_.take_owed_tokens(suspended);
+  owner_.finish_some(j, ended);
 }
 
 void sample_runner::run_all(batch_job& j, std::uint64_t from, std::uint64_t count) noexcept {
@@ -149,26 +178,47 @@ void sample_runner::lose(batch_job& j, std::uint64_t slot, const place& where) n
   context c = run_.context_at(where, j);
   c.enter(static_cast<std::uint32_t>(run_.facts.first));
   j.lose(run_.failed(slot, c, std::current_exception()));
-  owner_.give_tokens(1);
-  owner_.finish_some(j, 1);
 }
 
 // ---- samples that suspend ----
 
+/// Runs a sample without a coroutine, as far as it needn't wait; run_one() does the rest.
+sample_runner::attempt sample_runner::try_at_once(batch_job& j, std::uint64_t slot, const place& where,
+                                                  stage_clocks::worker& mine, context& c,
+                                                  failure& f) noexcept {
+  c.move_to(where);
+  mine.mark.begin(j.sequence, where.position, 1, now_ticks());
+  attempt out = attempt::failed;
+  try {
+    const sample_under_way sample(run_, j, c);
+    out = run_.pipeline.run_at_once(j, slot, c) ? attempt::ended : attempt::suspends;
+  } catch (...) {
+    f = run_.failed(slot, c, std::current_exception());
+  }
+  mine.mark.end_shown();
+  return out;
+}
+
+/// `failed`: how the first try failed, if it was made already.
 detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t slot, place where,
-                                std::uint64_t begun) {
+                                std::uint64_t begun, bool followed, failure* failed) {
   pipeline_run& run = self->run_;
   context c = run.context_at(where, *j);
   failure f;
+  if (failed != nullptr) f = std::move(*failed);
   try {
     c.watch(begun);
     j->under_way->begin(slot, c.doing());
-    c.follow(run.clocks.lane().wants(c.position()));
-    const sample_under_way sample(run, *j, c);
-    task<void> running = run.pipeline.run_async(j, slot, &c);
-    co_await running;
+    c.follow(followed);
+    if (f.cause != nullptr) {
+      c.enter_watched(f.stage);
+    } else {
+      const sample_under_way sample(run, *j, c);
+      task<void> running = run.pipeline.run_async(j, slot, &c);
+      co_await running;
+    }
   } catch (...) {
-    f = run.failed(slot, c, std::current_exception());
+    if (f.cause == nullptr) f = run.failed(slot, c, std::current_exception());
   }
   if (run.on.this_slot() == executor::none) co_await run.on.schedule();
   if (f.cause != nullptr) {
@@ -184,6 +234,10 @@ detached sample_runner::run_one(sample_runner* self, batch_job* j, std::uint64_t
   }
   // Before the sample counts as finished: afterwards the loader may be gone.
   j->under_way->end(slot);
+  if (const auto& begins = run.clocks.mine().begins; begins.batch == j && begins.slot == slot) {
+    ++*begins.ended;
+    co_return;
+  }
   self->owner_.give_tokens(1);
   self->owner_.finish_some(*j, 1);
 }

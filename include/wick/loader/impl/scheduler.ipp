@@ -105,7 +105,7 @@ queue_depths scheduler::depths() noexcept {
   queue_depths out;
   for (std::uint64_t s = done_.taken(); s < ahead_.count(); ++s)
     out.ready += ahead_.at(s).unfinished.load(std::memory_order_relaxed) == 0 ? 1u : 0u;
-  out.samples = suspends_ ? tokens_.taken() : jobs_.at_work();
+  out.samples = std::max<std::uint64_t>(suspends_ ? tokens_.taken() : 0, jobs_.at_work());
   out.bytes = run_.settings.budget.used();
   return out;
 }
@@ -298,16 +298,19 @@ bool scheduler::run_some() noexcept {
   const std::uint64_t length = run_length();
   if (suspends_ && chooses_in_flight_)
     tokens_.set_limit(tokens::limit_for(on_.workers(), on_.reads_at_a_time()));
-  const std::uint64_t most = suspends_ ? tokens_.take(length) : length;
+  // A token for each sample, unless few suspend and the limit is wick's own choice, which a run may exceed.
+  const bool takes = suspends_ && (!chooses_in_flight_ || run_.clocks.mine().many_suspend);
+  const std::uint64_t share = std::max<std::uint64_t>(tokens_.limit() / on_.workers(), 1);
+  const std::uint64_t most = takes ? tokens_.take(std::min(length, share)) : may_claim() ? length : 0;
   if (most == 0) return false;
   const auto claimed = ahead_.claim(most, [&](bool another_follows) {
     return suspends_ ? most : runner_.grain().run_length_at_end(another_follows);
   });
-  give_tokens(most - claimed.count);
+  if (takes) give_tokens(most - claimed.count);
   if (claimed.job == nullptr) return false;
   // Only for a batch claimed whole: otherwise this would take lines from workers that use them.
   if (claimed.count == claimed.job->count) fetch_lines(*claimed.job);
-  runner_.run(*claimed.job, claimed.from, claimed.count);
+  runner_.run(*claimed.job, claimed.from, claimed.count, takes);
   return true;
 }
 

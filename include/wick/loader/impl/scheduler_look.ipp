@@ -20,6 +20,8 @@ void scheduler::look(std::uint64_t sequence, hang_scene& out) {
   out.number = oldest.number;
   out.samples = oldest.count;
   out.unfinished = oldest.unfinished.load(std::memory_order_acquire);
+  for (std::size_t slot = 0; slot < on_.slots(); ++slot)
+    out.unfinished -= std::min(out.unfinished, run_.clocks.mark(slot).ended_of(sequence));
   out.unclaimed = std::min(oldest.unclaimed(), out.unfinished);
   if (!may_claim()) out.in_flight = tokens_.limit();
   out.used = run_.settings.budget.used();

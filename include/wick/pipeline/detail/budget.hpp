@@ -19,6 +19,7 @@
 #include <wick/base/detail/condition.hpp>
 #include <wick/base/detail/duration.hpp>
 #include <wick/base/detail/process.hpp>
+#include <wick/pipeline/detail/kept_bytes.hpp>
 
 namespace wick::inline v0_1::detail {
 
@@ -34,39 +35,9 @@ struct turn {
   friend constexpr auto operator<=>(const turn&, const turn&) = default;
 };
 
-/// Bytes taken from a budget; given back when this is destroyed, on any thread.
-class [[nodiscard]] byte_charge {
- public:
-  byte_charge() noexcept = default;
-  byte_charge(byte_charge&& other) noexcept
-      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  /// Gives back at once what this held.
-  byte_charge& operator=(byte_charge&& other) noexcept {
-    byte_charge old(std::move(other));
-    std::swap(budget_, old.budget_);
-    std::swap(bytes_, old.bytes_);
-    return *this;
-  }
-  ~byte_charge() { reset(); }
-  std::size_t bytes() const noexcept { return bytes_; }
-  /// Splits off up to `n` bytes as a separate charge.
-  byte_charge split(std::size_t n) noexcept {
-    n = std::min(n, bytes_);
-    bytes_ -= n;
-    return {budget_, n};
-  }
-  inline void reset() noexcept;
-  explicit operator bool() const noexcept { return budget_ != nullptr; }
-
- private:
-  friend class byte_budget;
-  byte_charge(byte_budget* budget, std::size_t bytes) noexcept : budget_(budget), bytes_(bytes) {}
-  byte_budget* budget_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
 /// The bytes that one piece of work has taken from a budget, possibly in several steps; they are all given
-/// back at once. Several coroutines of that work may take bytes at the same time.
+/// back at once, by give_back() or when this is destroyed, on any thread. Several coroutines of that work may
+/// take bytes at the same time.
 class byte_account {
  public:
   byte_account() noexcept = default;
@@ -75,12 +46,27 @@ class byte_account {
   ~byte_account() { give_back(); }
   /// Don't call it while a coroutine takes bytes for this account.
   inline void give_back() noexcept;
+  /// The bytes taken since the last call or since the last were given back. `alone`: no other thread calls it
+  /// meanwhile.
+  std::size_t newly_taken(bool alone) noexcept {
+    const std::size_t now = bytes_.load(std::memory_order_relaxed);
+    std::size_t before = reported_.load(std::memory_order_relaxed);
+    if (alone) {
+      reported_.store(now, std::memory_order_relaxed);
+      return now - before;
+    }
+    while (before < now) {
+      if (reported_.compare_exchange_weak(before, now, std::memory_order_relaxed)) return now - before;
+    }
+    return 0;
+  }
 
  private:
   friend class byte_budget;
-  byte_budget* budget_ = nullptr;  // null until something was taken
-  std::size_t bytes_ = 0;          // this and the next: under the budget's mutex
-  std::size_t waiting_ = 0;
+  std::atomic<byte_budget*> budget_{nullptr};  // null until something was taken
+  std::atomic<std::size_t> bytes_{0}, reported_{0};
+  std::size_t waiting_ = 0;  // coroutines; this and the next: under the budget's mutex
+  std::size_t idle_ = 0;     // the part of bytes_ that the budget has counted as held by who waits
 };
 
 /// A number of bytes that many coroutines share. A coroutine that finds too few suspends; grants go to the
@@ -96,27 +82,33 @@ class byte_account {
 ///
 /// Any thread may take and give back. A thread that gives bytes back hands them to the waiters before it
 /// returns. They continue on their executor, which must outlive the budget. The budget must outlive its
-/// charges and accounts, and no coroutine may wait when it is destroyed. A cancelled waiter stays in the
-/// queue: when its turn comes, it gives the bytes back at once.
+/// accounts, and no coroutine may wait when it is destroyed. A cancelled waiter stays in the queue: when its
+/// turn comes, it gives the bytes back at once.
+///
+/// As long as there is room, workers keep a few bytes ready, which count as out: see kept_bytes. They begin
+/// to when 256 of their requests in a row were granted at once through the mutex. As soon as a request
+/// doesn't fit, the bytes come back, and the count begins again.
 class byte_budget {
  public:
   using clock = timer::clock;
 
-  explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept;
+  /// \param workers  their threads may keep bytes ready; null: none do. \throws std::bad_alloc
+  explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1),
+                       const executor* workers = nullptr);
   byte_budget(const byte_budget&) = delete;
   byte_budget& operator=(const byte_budget&) = delete;
   ~byte_budget();
 
   std::size_t limit() const noexcept { return limit_; }
   /// The bytes that are out at this moment, for reports; the number may already be out of date.
-  std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  /// The most bytes that were ever out at one time.
+  std::size_t used() const noexcept {
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    return used - std::min(used, kept_.sum());
+  }
+  /// The most bytes that were ever out at one time, with those that workers kept ready: up to 256 KiB each.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
-  /// Takes all of the bytes at once, or none, and then returns an empty charge. Any thread. Never overtakes a
-  /// waiting request.
-  byte_charge try_acquire(std::size_t bytes) noexcept;
-  /// The same, into an account.
+  /// Takes all of the bytes at once, or none. Any thread. Never overtakes a waiting request.
   bool try_acquire(byte_account& into, std::size_t bytes) noexcept;
 
   class waiter : protected job {
@@ -136,14 +128,14 @@ class byte_budget {
     }
 
    protected:
-    waiter(byte_budget* budget, byte_account* into, executor& on, std::size_t bytes, turn at) noexcept
-        : budget_(budget), into_(into), on_(&on), bytes_(bytes), turn_(at) {}
+    waiter(byte_budget* budget, byte_account& into, executor& on, std::size_t bytes, turn at) noexcept
+        : budget_(budget), into_(&into), on_(&on), bytes_(bytes), turn_(at) {}
     byte_budget* budget_;
 
    private:
     friend class byte_budget;
     static bool later(const waiter* a, const waiter* b) noexcept { return a->turn_ > b->turn_; }
-    byte_account* into_;  // null: for a charge
+    byte_account* into_;
     executor* on_;
     std::size_t bytes_;
     turn turn_;
@@ -157,23 +149,6 @@ class byte_budget {
     byte_account* into() const noexcept { return into_; }
   };
 
-  class [[nodiscard]] acquire_awaiter : public waiter {
-   public:
-    bool await_ready() noexcept {
-      at_once_ = budget_->try_acquire(bytes());
-      return static_cast<bool>(at_once_);
-    }
-    byte_charge await_resume() noexcept {
-      end_wait();
-      return at_once_ ? std::move(at_once_) : byte_charge(budget_, bytes());
-    }
-
-   private:
-    friend class byte_budget;
-    acquire_awaiter(byte_budget* budget, executor& on, std::size_t bytes, turn at) noexcept
-        : waiter(budget, nullptr, on, bytes, at) {}
-    byte_charge at_once_;
-  };
   class [[nodiscard]] account_awaiter : public waiter {
    public:
     bool await_ready() noexcept { return budget_->try_acquire(*into(), bytes()); }
@@ -183,21 +158,16 @@ class byte_budget {
     friend class byte_budget;
     account_awaiter(byte_budget* budget, byte_account& into, executor& on, std::size_t bytes,
                     turn at) noexcept
-        : waiter(budget, &into, on, bytes, at) {}
+        : waiter(budget, into, on, bytes, at) {}
   };
 
-  /// `byte_charge c = co_await budget.acquire(on, n, turn)`: suspends until n bytes are free; resumes on
-  /// `on`. A coroutine that waits while it holds a charge can deadlock: use an account if there is more than
-  /// one step. Awaiting throws std::bad_alloc.
-  acquire_awaiter acquire(executor& on, std::size_t bytes, turn at) noexcept { return {this, on, bytes, at}; }
-  /// `co_await budget.acquire(account, on, n, turn)`: n more bytes for `account`, which must outlive the
-  /// wait.
+  /// `co_await budget.acquire(account, on, n, turn)`: suspends until n bytes are free, and takes them for
+  /// `account`, which must outlive the wait; resumes on `on`. Awaiting throws std::bad_alloc.
   account_awaiter acquire(byte_account& into, executor& on, std::size_t bytes, turn at) noexcept {
     return {this, into, on, bytes, at};
   }
 
  private:
-  friend class byte_charge;
   friend class byte_account;
 
   // ---- under the mutex ----
@@ -213,10 +183,18 @@ class byte_budget {
     used_.store(used, std::memory_order_relaxed);
     if (used > peak_.load(std::memory_order_relaxed)) peak_.store(used, std::memory_order_relaxed);
   }
-  void credit(byte_account& to, std::size_t bytes) noexcept {
-    to.budget_ = this;
-    to.bytes_ += bytes;
-    if (to.waiting_ != 0) idle_ += bytes;
+  /// Counts as idle what an account holds while it waits. This and credit() change the account's bytes: if
+  /// credit() comes second, it sees that kept bytes were collected before, and its caller calls this, too.
+  void count_idle(byte_account& of) noexcept {
+    if (of.waiting_ == 0) return;
+    const std::size_t more = of.bytes_.fetch_add(0, std::memory_order_acq_rel) - of.idle_;
+    of.idle_ += more;
+    idle_ += more;
+  }
+  /// From now on no thread keeps bytes ready.
+  void collect_kept() noexcept {
+    used_.store(used_.load(std::memory_order_relaxed) - kept_.collect(), std::memory_order_relaxed);
+    fitted_ = 0;
   }
   /// Serves the lowest turn, and adds it to a list of jobs to post.
   void serve(job**& end) noexcept;
@@ -228,12 +206,21 @@ class byte_budget {
 
   // ---- taking it ----
 
+  static constexpr std::size_t most_kept = std::size_t{256} << 10;  // by a thread
+
+  std::size_t this_slot() const noexcept {
+    return workers_ != nullptr ? workers_->this_slot() : executor::none;
+  }
   static void post_all(job* first) noexcept;
 
   /// Whether `w` has to wait.
   bool wait(waiter* w);
 
-  void release(std::size_t bytes, byte_account* from = nullptr) noexcept;
+  void credit(byte_account& to, std::size_t bytes) noexcept {
+    to.budget_.store(this, std::memory_order_relaxed);
+    to.bytes_.fetch_add(bytes, std::memory_order_acq_rel);
+  }
+  void release(byte_account& from) noexcept;
 
   /// Called on the timers' thread now and then, as long as a coroutine waits.
   void look(bool on_time) noexcept;
@@ -252,10 +239,13 @@ class byte_budget {
 
   const detail::process_mark born_;
   const std::size_t limit_;
-  std::mutex mutex_;
+  const executor* const workers_;
+  kept_bytes kept_;
+  alignas(64) std::mutex mutex_;  // not on the line that lock-free requests read
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};
   std::size_t idle_ = 0;          // the part of used_ held by accounts that wait
+  unsigned fitted_ = 0;           // requests that have fit since the kept bytes were collected
   std::vector<waiter*> waiting_;  // a heap, lowest turn on top
 
   span patience_, at_rest_;    // while the executor has work, and while it has none
@@ -267,11 +257,11 @@ class byte_budget {
   detail::condition unwatched_;
 };
 
-inline void byte_charge::reset() noexcept {
-  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
-}
 inline void byte_account::give_back() noexcept {
-  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, this);
+  byte_budget* const budget = budget_.load(std::memory_order_relaxed);
+  if (budget == nullptr) return;
+  budget_.store(nullptr, std::memory_order_relaxed);
+  budget->release(*this);
 }
 
 }  // namespace wick::detail

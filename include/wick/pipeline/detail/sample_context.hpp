@@ -52,15 +52,12 @@ class sample_context {
         memory_(into.memory_),
         names_(into.names_),
         account_(into.account_),
-        asked_(into.asked_),
         stop_(into.stop_) {}
   sample_context(const sample_context&) = delete;
   sample_context& operator=(const sample_context&) = delete;
 
   /// The bytes that were reserved since the last call, for the report.
-  std::size_t take_reserved() noexcept {
-    return asked_->load(std::memory_order_relaxed) == 0 ? 0 : asked_->exchange(0, std::memory_order_relaxed);
-  }
+  std::size_t take_reserved() noexcept { return account_->newly_taken(account_ == &reserved_); }
   /// From now on, records what this sample waits for, and in which stage; it has been running since `since`
   /// (ticks). \throws std::bad_alloc
   void watch(std::uint64_t since) {
@@ -128,8 +125,6 @@ class sample_context {
   const sample_names* names_;
   byte_account reserved_;
   byte_account* account_ = &reserved_;
-  std::atomic<std::size_t> own_asked_{0};  // several coroutines of a sample may ask
-  std::atomic<std::size_t>* asked_ = &own_asked_;
   own_activity doing_;
   std::atomic<std::uint32_t>* stage_shown_ = nullptr;
   stop_token stop_;

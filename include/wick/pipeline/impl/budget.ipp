@@ -5,21 +5,45 @@
 
 namespace wick::inline v0_1::detail {
 
-byte_budget::byte_budget(std::size_t limit, clock::duration patience) noexcept
-    : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
-
-byte_charge byte_budget::try_acquire(std::size_t bytes) noexcept {
-  std::lock_guard lock(mutex_);
-  if (!waiting_.empty() || !(fits(bytes) || all_wait())) return {};
-  take(bytes);
-  return {this, bytes};
-}
+byte_budget::byte_budget(std::size_t limit, clock::duration patience, const executor* workers)
+    : limit_(limit),
+      workers_(workers),
+      kept_(workers != nullptr ? workers->slots() : 0,
+            workers != nullptr ? std::min(most_kept, limit / (8 * workers->slots())) : 0),
+      patience_{patience, patience},
+      at_rest_{patience / 100, patience / 100} {}
 
 bool byte_budget::try_acquire(byte_account& into, std::size_t bytes) noexcept {
-  std::lock_guard lock(mutex_);
-  if (!waiting_.empty() || !(fits(bytes) || all_wait())) return false;
+  const std::size_t slot = this_slot();
+  if (slot != executor::none && kept_.take(slot, bytes)) {
+    credit(into, bytes);
+    if (kept_.allowed()) return true;
+    // Another coroutine of this work may have begun to wait before these bytes were in the account.
+    job* granted = nullptr;
+    job** end = &granted;
+    {
+      const std::lock_guard lock(mutex_);
+      count_idle(into);
+      serve_all_that_fit(end);
+    }
+    post_all(granted);
+    return true;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!waiting_.empty()) return false;
+  if (!fits(bytes)) collect_kept();
+  const bool has_room = fits(bytes);
+  if (!has_room && !all_wait()) return false;
   take(bytes);
   credit(into, bytes);
+  count_idle(into);
+  if (slot == executor::none || !has_room) return true;
+  if (!kept_.allowed() && ++fitted_ == 256) kept_.allow();
+  const std::size_t more = kept_.more_for(slot, bytes);
+  if (more != 0 && fits(more)) {
+    take(more);
+    kept_.add(slot, more);
+  }
   return true;
 }
 
@@ -28,12 +52,18 @@ void byte_budget::serve(job**& end) noexcept {
   serve_last(end);
 }
 
-void byte_budget::release(std::size_t bytes, byte_account* from) noexcept {
+void byte_budget::release(byte_account& from) noexcept {
+  std::size_t bytes = from.bytes_.load(std::memory_order_relaxed);
+  from.bytes_.store(0, std::memory_order_relaxed);
+  from.reported_.store(0, std::memory_order_relaxed);
+  if (const std::size_t slot = this_slot(); slot != executor::none) {
+    bytes = kept_.keep(slot, bytes);
+    if (bytes == 0) return;
+  }
   job* granted = nullptr;
   job** end = &granted;
   {
     std::lock_guard lock(mutex_);
-    if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
     used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
     given_back_ = true;
     serve_all_that_fit(end);
@@ -44,7 +74,7 @@ void byte_budget::release(std::size_t bytes, byte_account* from) noexcept {
 void byte_budget::let_through(job**& end) noexcept {
   auto chosen = waiting_.end();
   for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {
-    const bool holds = (*w)->into_ != nullptr && (*w)->into_->bytes_ != 0;
+    const bool holds = (*w)->into_->bytes_.load(std::memory_order_relaxed) != 0;
     if (holds && (chosen == waiting_.end() || waiter::later(*chosen, *w))) chosen = w;
   }
   if (chosen == waiting_.end()) return serve(end);
@@ -57,10 +87,10 @@ void byte_budget::serve_last(job**& end) noexcept {
   waiter* const w = waiting_.back();
   waiting_.pop_back();
   take(w->bytes_);
-  if (w->into_ != nullptr) {
-    if (--w->into_->waiting_ == 0) idle_ -= w->into_->bytes_;
-    credit(*w->into_, w->bytes_);
-  }
+  byte_account& into = *w->into_;
+  if (--into.waiting_ == 0) idle_ -= std::exchange(into.idle_, 0);
+  credit(into, w->bytes_);
+  count_idle(into);
   w->granted_ = true;
   w->next = nullptr;
   *end = w;
@@ -109,7 +139,9 @@ bool byte_budget::wait(waiter* w) {
     std::lock_guard lock(mutex_);
     waiting_.push_back(w);
     std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
-    if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
+    collect_kept();
+    ++w->into_->waiting_;
+    count_idle(*w->into_);
     // Others may continue now: perhaps all that hold bytes are waiting.
     serve_all_that_fit(end);
     if (w->granted_) {

@@ -34,6 +34,16 @@ class run_mark {
     reach(ahead ? position - few : position, ahead ? few + n : n);
   }
   void end() noexcept { batch_.store(0, std::memory_order_relaxed); }
+  /// So many samples of a run that begins samples have ended; they are counted in their batch when the run
+  /// ends.
+  void ended(std::uint64_t sequence, std::uint64_t count) noexcept {
+    ended_.store((sequence + 1) << 16 | count, std::memory_order_relaxed);
+  }
+  /// Their number, if the run is of this batch.
+  std::uint64_t ended_of(std::uint64_t sequence) const noexcept {
+    const std::uint64_t ended = ended_.load(std::memory_order_relaxed);
+    return ended >> 16 == sequence + 1 ? ended & 0xFFFF : 0;
+  }
   /// Ends a run whose stages were noted.
   void end_shown() noexcept {
     stage.store(in_no_stage, std::memory_order_relaxed);
@@ -61,6 +71,7 @@ class run_mark {
   // samples.
   std::atomic<std::uint64_t> batch_{0}, reached_{0};
   std::atomic<std::uint64_t> since_{0};  // ticks
+  std::atomic<std::uint64_t> ended_{0};  // as batch_
 };
 
 }  // namespace wick::detail

@@ -30,6 +30,12 @@ class stage_clocks {
   stage_clocks& operator=(const stage_clocks&) = delete;
   ~stage_clocks();
 
+  /// The sample that a thread has begun last, as a coroutine, in its current run; null without one.
+  struct begun_sample {
+    const void* batch = nullptr;
+    std::uint64_t slot = 0;
+    std::uint64_t* ended = nullptr;  // counts the samples of the run that have ended so
+  };
   /// Of one worker, or of one helper.
   struct worker {
     stage_clock* clocks = nullptr;
@@ -43,6 +49,8 @@ class stage_clocks {
     std::uint64_t long_ticks = ~std::uint64_t{0};  // anything longer is probed
     std::uint64_t least_cost = 0;                  // of one reading
     std::uint64_t depths = 0;                      // runs that asked prefetch_choice
+    begun_sample begins;
+    bool many_suspend = false;  // more than a quarter of the samples of the last run suspended
     run_mark mark;
 
     /// Schedules the next probe after 1,000 times the cost of this one: probes cost a tenth of a percent.
