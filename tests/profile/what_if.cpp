@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "../support/doctest.hpp"
-#include <wick/async/detail/sample_tokens.hpp>
 #include <wick/profile/report.hpp>
 
 namespace wick_test::what_if_tests {
@@ -50,7 +49,7 @@ TEST_CASE("changing the number of I/O threads changes what may be under way, unl
   m.stages[0] = {};
   m.stages[0].io = 10e-3;
   m.stages[1].work = 1e-6;
-  m.in_flight = wick::detail::tokens::limit_for(2, 4);
+  m.in_flight = 32;
   wick::report r = measured(m);
   CHECK(r.predict({.io_threads = 64}).gain == doctest::Approx(16).epsilon(0.05));
   r.load.chooses_in_flight = false;

@@ -137,7 +137,7 @@ TEST_CASE("shards on a server give the records that they give from the disk, one
     server.forget();
     CHECK(records(wick::remote(remote, {.hedge = false})) == expected);
     CHECK(server.count("requests") == 3 + 60);
-    CHECK(server.count("connections") <= 16 + 2);  // and those that ask here
+    CHECK(server.count("connections") <= 8 * 4 + 2);  // for the samples ahead, and those that ask here
   }
   SUBCASE("with the index kept on this machine") {
     const temp_dir cache;

@@ -32,13 +32,16 @@ struct loader_options {
   /// to 256. Not with `executor`.
   std::optional<std::size_t> io_threads = {};
   /// Batches ready or being made ahead of the training loop. Default: 8 with 8 workers or more, else 4, or
-  /// up to 8 while these and the loop's fit into 16 MiB.
+  /// up to 8 while these and the loop's fit into 16 MiB. While most samples wait (for a server, a disk, or a
+  /// timer), as many as hold `in_flight` samples, as long as these batches take less than a quarter of
+  /// `memory`, in which they aren't counted; not where batches are objects, as of group(), whose bytes aren't
+  /// known.
   std::optional<std::size_t> prefetch = {};
   /// Bound on the bytes of samples on their way into their batches: those that read() reads, and those that
   /// stages ask for with context::reserve().
   std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be in flight at one time if stages suspend. Default: chosen from workers and I/O
-  /// threads.
+  /// Samples that may be in flight at one time if stages suspend. Default: 256, or more with many workers or
+  /// I/O threads; each worker may exceed that by the samples that it claims together.
   std::optional<std::size_t> in_flight = {};
   /// Begin the next epoch while the last batches of this one are being consumed. When false, it begins when
   /// epoch() asks for it, so that the data may change between epochs (see the concept source).

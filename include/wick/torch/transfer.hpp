@@ -139,9 +139,9 @@ class transfer_stage {
 
 /// Moves batches to a device ahead of the training loop: `transfer(torch::kCUDA)`. Write pin() before it.
 /// The copies run on a high-priority stream. A loop that is four batches ahead of the device waits, so that
-/// the device has at most `prefetch` batches and five of the loop's. If Torch has no device of that kind,
-/// batches stay on the CPU, and the report says so. \throws wick::error when there are such devices, but none
-/// with that index
+/// the device has at most the batches that are ahead (see loader_options::prefetch) and five of the loop's.
+/// If Torch has no device of that kind, batches stay on the CPU, and the report says so. \throws wick::error
+/// when there are such devices, but none with that index
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
 
 }  // namespace wick

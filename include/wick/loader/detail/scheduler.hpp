@@ -24,6 +24,7 @@
 #include <wick/loader/detail/pipeline_run.hpp>
 #include <wick/loader/detail/sample_runner.hpp>
 #include <wick/loader/detail/source_size.hpp>
+#include <wick/loader/detail/wait_window.hpp>
 #include <wick/loader/detail/worker_jobs.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/profile/detail/hang_scene.hpp>
@@ -127,10 +128,10 @@ class scheduler {
   /// Worker jobs that found all tokens taken have retired: the thread that returns the first token starts
   /// one.
   void give_tokens(std::uint64_t n) noexcept;
-  /// Nothing of the loader may be touched afterwards: the consumer may have taken the batch and destroyed the
   void take_owed_tokens(std::uint64_t n) noexcept {
     if (n != 0) tokens_.take_owed(n);
   }
+  /// Nothing of the loader may be touched afterwards: the consumer may have taken the batch and destroyed the
   /// loader.
   void finish_some(batch_job& j, std::uint64_t count) noexcept {
     if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
@@ -149,9 +150,20 @@ class scheduler {
   /// The number of batches to keep ahead of the consumer: more if they have taken little memory so far, or if
   /// their samples wait.
   std::size_t window() const noexcept {
+    const std::size_t usual = usual_window();
+    return widest_ == most_ ? usual : waits_.batches(usual, widest_now());
+  }
+  std::size_t usual_window() const noexcept {
     const std::size_t bytes = pool_->bytes_asked();
     return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
   }
+  /// The most of them while samples wait: those that take a quarter of the bound on samples' memory. Of
+  /// batches that aren't blocks of memory, the bytes aren't known.
+  std::size_t widest_now() const noexcept {
+    const std::size_t bytes = pool_->bytes_asked();
+    return bytes == 0 ? most_ : std::min(widest_, run_.settings.budget.limit() / 4 / bytes);
+  }
+  std::uint64_t samples_ahead() noexcept;
   void open_more();
   void open(batch_job& j, std::uint64_t sequence);
   void before_waiting();
@@ -181,6 +193,7 @@ class scheduler {
   // The batches ahead in any case, and if they take little memory: four small ones are made in no time, and
   // used up while a thread is interrupted for less than a millisecond.
   const std::size_t few_, most_;
+  const std::size_t widest_;         // the same while samples wait; most_ if that makes no difference
   const std::uint64_t longest_run_;  // in samples: each worker has two in the batches ahead
   const bool suspends_;              // whether stages of samples may suspend
   tokens tokens_;                    // limits the samples under way; each worker may exceed it by a run
@@ -193,6 +206,7 @@ class scheduler {
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
   std::uint32_t pass_ = 0;     // the pass that new batches belong to
   std::uint64_t to_open_ = 0;  // of the epoch asked for, if the next isn't begun ahead
+  wait_window waits_;
   cursor next_out_, next_in_;  // open_more() uses next_in_ and epoch_step_, too; only the consumer calls it
 
   sequencer<batch_job> done_;

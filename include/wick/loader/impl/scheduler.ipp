@@ -44,6 +44,20 @@ void worker_jobs::execute_one(job* j) noexcept {
   mine->of->run_worker(mine);
 }
 
+namespace {
+
+constexpr std::size_t most_open = 1024;  // batches
+
+/// The batches that hold as many samples as may be under way, once I/O threads are as many as they can be.
+/// Those of bucket() and pack() differ in size.
+std::size_t most_batches(const run_settings& of, const loader_options& options, std::uint64_t slots,
+                         std::size_t more) noexcept {
+  const std::size_t samples = options.in_flight.value_or(tokens::limit_for(of.on.workers(), 256));
+  return wait_window::batches_for(samples, of.facts().grouped ? 4 : slots, more);
+}
+
+}  // namespace
+
 scheduler::scheduler(run_settings& of, const loader_options& options)
     : on_(of.on),
       plan_(of.pipeline->plan(of.facts().shard, of.seed, std::nullopt)),
@@ -52,16 +66,19 @@ scheduler::scheduler(run_settings& of, const loader_options& options)
       orders_(of.seed),
       few_(options.prefetch.value_or(on_.workers() < 8 ? 4 : 8)),
       most_(options.prefetch.value_or(8)),
+      widest_(of.facts().samples_suspend && !options.prefetch
+                  ? std::clamp(most_batches(of, options, plan_->slots(), few_), most_, most_open)
+                  : most_),
       longest_run_(plan_->slots() * few_ / (2 * std::max<std::size_t>(on_.workers(), 1))),
       suspends_(of.facts().samples_suspend),
       tokens_(of.in_flight),
       chooses_in_flight_(!options.in_flight),
       may_run_ahead_(options.prefetch_next_epoch && !of.facts().plans_each_epoch),
       run_ahead_(may_run_ahead_),
-      done_(most_),
-      pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
+      done_(widest_),
+      pool_(std::make_shared<slab_pool>(of.pipeline->batch_memory(), (widest_ + 2) * 8, few_ + 1, most_ + 1)),
       completion_(run_, done_, pool_, options.content_fingerprint),
-      ahead_(most_,
+      ahead_(widest_,
              [&] {
                owned<batch_job> j = of.pipeline->make_batch();
                j->of = &run_;
@@ -161,6 +178,9 @@ void scheduler::go_by(owned<const erased_plan> next) noexcept {
 void scheduler::release(batch_job& j) noexcept {
   const std::uint64_t ready_since = j.published;
   advance(next_out_);
+  // At the end of an epoch that isn't followed at once, the batches ahead say nothing.
+  if (widest_ != most_ && ahead_.count() - done_.taken() + 1 >= window())
+    waits_.took(tokens_.taken(), samples_ahead(), usual_window(), widest_now());
   try {
     open_more();
   } catch (...) {  // no memory: waiting for a batch that wasn't opened tries again
@@ -171,6 +191,12 @@ void scheduler::release(batch_job& j) noexcept {
 }
 
 // ---- opening batches and starting worker jobs ----
+
+std::uint64_t scheduler::samples_ahead() noexcept {
+  std::uint64_t n = 0;
+  for (std::uint64_t s = done_.taken(); s < ahead_.count(); ++s) n += ahead_.at(s).count;
+  return n;
+}
 
 void scheduler::open_more() {
   const std::uint64_t end = done_.taken() + window();
