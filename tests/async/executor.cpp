@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include <wick/async/detail/run_queues.hpp>
 #include <wick/async/detail/scope.hpp>
 #include <wick/async/executor.hpp>
 #include <wick/async/sleep.hpp>
@@ -328,6 +329,33 @@ TEST_CASE("a burst wakes as many workers as it needs, each the next") {
       REQUIRE(met.load());
     }
   }
+}
+
+TEST_CASE(
+    "a long job yields to jobs in its worker's queue, in the shared one, and now and then in another's") {
+  wick::detail::run_queues q(4, 8);
+  wick::detail::job own, shared, of_another;
+  const auto yields = [&](std::size_t worker, int looks) {
+    for (int i = 0; i < looks; ++i) {
+      if (q.should_yield(worker)) return true;
+    }
+    return false;
+  };
+  CHECK_FALSE(yields(0, 100));
+  q.post(&own, 0);
+  CHECK(yields(0, 1));
+  q.post(&of_another, 2);
+  CHECK(q.next(0) == &own);
+  CHECK(yields(0, 100));
+  q.post(&own, 0);  // the rest of the long job
+  CHECK(q.next(0) == &of_another);
+  CHECK(q.next(0) == &own);
+  CHECK_FALSE(yields(0, 100));
+  q.post(&shared, 4);
+  for (std::size_t worker = 0; worker < 4; ++worker) CHECK(yields(worker, 1));
+  CHECK(q.next(3) == &shared);
+  wick::detail::run_queues alone(1, 8);
+  CHECK_FALSE(alone.should_yield(0));
 }
 
 TEST_CASE("one worker runs the jobs from outside in their order") {

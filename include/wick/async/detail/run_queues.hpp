@@ -102,6 +102,18 @@ class basic_run_queues {
     const auto& queue = workers_[number]->queue;
     return queue.size() >= std::min<std::size_t>(8, queue.capacity());
   }
+  /// Whether worker `number`, which calls this from within a long job, should let another job run: one is in
+  /// its own queue, in the shared one, or in that of another worker. Each call looks at one other worker, so
+  /// that the cost doesn't grow with their number; if it has a job, the caller looks into other queues before
+  /// its own the next time.
+  bool should_yield(std::size_t number) noexcept {
+    worker& w = *workers_[number];
+    if (!w.queue.empty() || !injector_.empty()) return true;
+    const std::size_t other = random_worker(w);
+    if (other == number || workers_[other]->queue.empty()) return false;
+    w.tick |= others_first;
+    return true;
+  }
   /// Whether a job is in any of the queues.
   bool anything() const noexcept {
     if (!injector_.empty()) return true;
@@ -123,6 +135,7 @@ class basic_run_queues {
   using atomic = typename Atomics::template atomic<T>;
   static constexpr std::size_t max_taken = 8;
   static constexpr std::uint32_t max_empty_naps = 4;
+  static constexpr std::uint32_t others_first = 63;  // of the low bits of `tick`
 
   struct alignas(64) worker {
     worker(std::size_t capacity, std::uint32_t seed) : queue(capacity), random(seed) {}
@@ -135,6 +148,10 @@ class basic_run_queues {
     std::chrono::nanoseconds taken_at{0};  // when they were taken
   };
 
+  std::size_t random_worker(worker& for_whom) const noexcept {
+    for_whom.random = for_whom.random * 1664525u + 1013904223u;
+    return (std::uint64_t{for_whom.random} * workers_.size()) >> 32;
+  }
   bool naps(const worker& w) const noexcept {
     return workers_.size() > 1 && sharing_.in_vain() && w.empty_naps < max_empty_naps;
   }
@@ -168,7 +185,7 @@ class basic_run_queues {
   /// out of work.
   job* find(worker& w) noexcept {
     const std::uint32_t tick = w.tick++;
-    if (tick % 64 == 63) {
+    if ((tick & others_first) == others_first) {
       if (job* j = steal(w)) return j;
     }
     if ((tick & 1) != 0) {
@@ -196,9 +213,7 @@ class basic_run_queues {
     return jobs[0];
   }
   std::size_t steal_from_any(worker& thief, job** to, std::size_t most) noexcept {
-    const std::size_t n = workers_.size();
-    thief.random = thief.random * 1664525u + 1013904223u;
-    const std::size_t start = thief.random % n;
+    const std::size_t n = workers_.size(), start = random_worker(thief);
     for (std::size_t i = 0; i < n; ++i) {
       worker& victim = *workers_[(start + i) % n];
       if (&victim == &thief) continue;

@@ -129,9 +129,9 @@ class worker_pool {
   /// For a job that divides its work: whether the calling worker's own queue holds enough for others to find
   /// something for a while; false on any other thread.
   bool queue_is_long() const noexcept;
-  /// A hint for a long job that could make room by posting the rest of its work: whether any job waits for a
-  /// worker.
-  bool job_waits() const noexcept;
+  /// For a long job that can post the rest of its work and end: whether another job should run on this worker
+  /// first. Call it now and then: see run_queues. False on any other thread.
+  bool should_yield() noexcept;
   /// The number of jobs taken from another worker's queue so far.
   std::uint64_t stolen() const noexcept;
   /// Whether the executor is at rest and stays so by itself: no job is queued or running, no blocking call is

@@ -96,7 +96,10 @@ bool worker_pool::queue_is_long() const noexcept {
   return me.of == this && me.slot < workers() && queues_->is_long(me.slot);
 }
 
-bool worker_pool::job_waits() const noexcept { return queues_->anything(); }
+bool worker_pool::should_yield() noexcept {
+  const std::size_t slot = this_slot();
+  return slot < workers() && queues_->should_yield(slot);
+}
 std::uint64_t worker_pool::stolen() const noexcept { return queues_->stolen(); }
 std::size_t worker_pool::asleep() const noexcept { return queues_->asleep(); }
 

@@ -306,7 +306,7 @@ void scheduler::run_worker(worker_jobs::worker_job* p) noexcept {
     if (const std::uint64_t now = now_ticks(); now >= until) {
       if (until != 0) {
         if (jobs_.too_many()) break;
-        if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can continue, other loaders
+        if (on_.should_yield()) return on_.post(p);  // others' turn: samples that can continue, other loaders
       }
       until = now + in_ticks(runner_.grain().turn_ticks());
       if (orders_.wanted()) orders_.prepare();
