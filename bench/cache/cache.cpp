@@ -1,8 +1,10 @@
 // An epoch of RandomResizedCrop from JPEGs, and from what caches keep of them: files, pictures, pictures of
-// 320 pixels in memory and on disk; and from pictures of 320 pixels by bare threads.
+// 320 pixels in memory and on disk; and from pictures of 320 pixels by bare threads. And how fast a cache on
+// disk fills.
 //
 // With WICK_PEERS, a virtual environment that bench/peers.sh makes, then also wick's caches beside
 // TurboLoader's and FFCV's files of decoded pictures: see peers.cpp.
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +12,8 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -132,6 +136,59 @@ void kept(const wick_bench::options& o, const std::filesystem::path& folder,
       o.workers, std::thread::hardware_concurrency());
 }
 
+/// Filling a cache on disk with samples of 1 KB, and the same bytes written by one thread in blocks.
+void filled(const wick_bench::options& o, const std::filesystem::path& at) {
+  using sample = std::array<std::uint8_t, 1024>;
+  const std::size_t count = o.quick ? 20'000 : 200'000;
+  std::vector<std::uint32_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  std::vector<wick_bench::contestant> sides;
+  int folders = 0;
+  const auto made = [](std::uint32_t i) {
+    sample s;
+    s.fill(static_cast<std::uint8_t>(i));
+    return s;
+  };
+  sides.push_back({"cache_on_disk(), filled", static_cast<double>(count), [&] {
+                     const std::filesystem::path folder = at / std::to_string(folders++);
+                     const wick_bench::stopwatch watch;
+                     {
+                       wick::loader l(
+                           wick::in_memory(numbers) | wick::map("make", made) |
+                               wick::cache_on_disk(folder.string(), {.bytes = std::size_t{1} << 40}) |
+                               wick::array_batch(batch_size),
+                           options(o));
+                       for (auto& batch : l.epoch(0)) static_cast<void>(batch);
+                     }
+                     const auto lap = watch.read();
+                     std::filesystem::remove_all(folder);
+                     return lap;
+                   }});
+  sides.push_back({"one thread that writes blocks", static_cast<double>(count), [&] {
+                     const std::filesystem::path file = at / "bare";
+                     const wick_bench::stopwatch watch;
+                     {
+                       std::ofstream to(file, std::ios::binary);
+                       std::vector<char> block;
+                       for (std::size_t i = 0; i < count; ++i) {
+                         const sample s = made(numbers[i]);
+                         block.insert(block.end(), s.begin(), s.end());
+                         if (block.size() < (std::size_t{256} << 10) && i + 1 != count) continue;
+                         to.write(block.data(), static_cast<std::streamsize>(block.size()));
+                         block.clear();
+                       }
+                     }
+                     const auto lap = watch.read();
+                     std::filesystem::remove(file);
+                     return lap;
+                   }});
+  wick_bench::run_in_turns(sides, o.rounds);
+  print_table(sides, "samples/s", 0, "cpu us/sample", 1e6);
+  std::printf("RESULT cache_fill samples_per_s=%.0f ratio_to_blocks=%.3f rounds=%d workers=%zu cores=%u\n",
+              sides[0].units_per_second(), ratio(sides[0], sides[1]), o.rounds, o.workers,
+              std::thread::hardware_concurrency());
+}
+
 void run(const wick_bench::options& o) {
   const wick_bench::temp_folder own, at, own_of_peers, at_of_peers, scratch;
   const char* const environment = std::getenv("WICK_PEERS");
@@ -139,6 +196,7 @@ void run(const wick_bench::options& o) {
   if (peers && environment == nullptr)
     std::printf("no peers: WICK_PEERS names no virtual environment (bash bench/peers.sh makes one)\n");
   if (std::string("kept").starts_with(o.which)) kept(o, folder_of(o, own, o.quick ? 96 : 1024), at.path());
+  if (std::string("filled").starts_with(o.which)) filled(o, at.path() / "filled");
   if (peers && environment != nullptr) {
     // More pictures, so that what a peer does at the beginning of an epoch counts for little.
     caches::against_peers(o, folder_of(o, own_of_peers, o.quick ? 512 : 4096), scratch.path(),

@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -59,6 +61,11 @@ void overwrite(const fs::path& file, std::uint64_t offset, const std::string& by
   f.seekp(static_cast<std::streamoff>(offset));
   f.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   REQUIRE(f.good());
+}
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* const all = reinterpret_cast<const std::byte*>(text.data());
+  return {all, all + text.size()};
 }
 
 auto numbers_kept(const temp_dir& at, const counted& before, const wick::cache_on_disk_options& o = {}) {
@@ -321,9 +328,142 @@ TEST_CASE("a sample of a file that changes meanwhile is kept as one of what it w
   constexpr std::uint64_t before = 111, after = 222;
   CHECK(!cache.look(3, before, found));  // it is made now
   CHECK(!cache.look(3, after, found));   // the next epoch asks for it, and the file has changed
-  const wick::bytes old = wick_test::as_bytes("old");
-  cache.add(3, before, old.span());
+  cache.add(3, before, bytes_of("old"));
   CHECK(!cache.look(3, after, found));
+}
+
+namespace {
+
+struct open_cache : wick::detail::disk_cache {
+  explicit open_cache(const temp_dir& at, std::uint64_t samples = 100)
+      : disk_cache(at.path().string(), 1, samples, std::nullopt) {}
+  /// Whether it is to be written, unless that may be because a second has passed.
+  bool fills(std::uint64_t index, std::vector<std::byte> content) {
+    const bool out = add(index, 7, std::move(content));
+    return out && std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(900);
+  }
+  bool keeps(std::uint64_t index, const std::string& content) {
+    entry found;
+    wick::bytes all;
+    return look(index, 7, found) && read(index, found, all) &&
+           content == std::string(reinterpret_cast<const char*>(all.data()), all.size());
+  }
+
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+TEST_CASE("a sample that isn't written yet is written when it is asked for, and when the cache goes") {
+  const temp_dir at;
+  {
+    open_cache a(at);
+    CHECK(a.is_absent(1));
+    CHECK_FALSE(a.fills(1, bytes_of("one")));
+    CHECK_FALSE(a.fills(1, bytes_of("one")));  // it is there already
+    CHECK_FALSE(a.is_absent(1));
+    CHECK(open_cache(at).is_absent(1));
+    CHECK(a.keeps(1, "one"));
+    CHECK(open_cache(at).keeps(1, "one"));
+    CHECK_FALSE(a.fills(2, bytes_of("two")));
+  }
+  CHECK(open_cache(at).keeps(2, "two"));
+}
+
+TEST_CASE("a sample that fills a block is to be written, and so is the last one") {
+  const temp_dir at;
+  open_cache a(at, 8);
+  const std::vector<std::byte> quarter((std::size_t{256} << 10) / 4);
+  for (const std::uint64_t i : {0u, 1u, 2u}) CHECK_FALSE(a.fills(i, quarter));
+  CHECK(a.add(3, 7, quarter));
+  CHECK_FALSE(a.fills(4, quarter));  // in the same block, which isn't written yet
+  a.settle(3);
+  CHECK(open_cache(at, 8).keeps(4, std::string(quarter.size(), '\0')));
+  CHECK_FALSE(a.fills(5, bytes_of("five")));
+  CHECK_FALSE(a.fills(6, bytes_of("six")));
+  CHECK(open_cache(at, 8).is_absent(5));
+  CHECK(a.add(7, 7, bytes_of("seven")));
+  a.settle(7);
+  for (const auto& [i, content] : {std::pair{5u, "five"}, {6u, "six"}, {7u, "seven"}})
+    CHECK(open_cache(at, 8).keeps(i, content));
+}
+
+TEST_CASE("what another process keeps meanwhile is noticed, and isn't written twice") {
+  const temp_dir at;
+  open_cache a(at), b(at);
+  for (const std::uint64_t i : {1u, 2u, 3u}) {
+    a.add(i, 7, bytes_of("abc"));
+    b.add(i, 7, bytes_of("abc"));
+  }
+  b.add(4, 7, bytes_of("last"));
+  a.settle(1);
+  CHECK_FALSE(b.is_absent(9));  // the index has records that b hasn't read
+  b.settle(4);
+  CHECK(b.is_absent(9));
+  CHECK(b.keeps(4, "last"));
+  CHECK(a.keeps(4, "last"));
+  std::uintmax_t all = 0;
+  for (const auto& segment : files_of(at.path(), "segment-")) all += fs::file_size(segment);
+  CHECK(all == 3 * 3 + 4);
+  CHECK(fs::file_size(files_of(at.path(), "index").at(0)) == 4 * wick::detail::disk_cache::record_size);
+}
+
+TEST_CASE(
+    "a forked child writes nothing, and a process that ends without a word leaves what it has written") {
+  const temp_dir at;
+  auto a = std::make_unique<open_cache>(at);
+  a->add(1, 7, bytes_of("one"));
+  const pid_t forked = ::fork();
+  if (forked == 0) {
+    a.reset();
+    ::_exit(0);
+  }
+  int status = 1;
+  REQUIRE(::waitpid(forked, &status, 0) == forked);
+  CHECK(status == 0);
+  CHECK(open_cache(at).is_absent(1));
+  CHECK(a->keeps(1, "one"));
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    static open_cache own(at);
+    own.add(2, 7, bytes_of("two"));
+    own.settle(2);
+    own.add(3, 7, bytes_of("three"));
+    ::kill(::getpid(), SIGKILL);
+  }
+  REQUIRE(::waitpid(killed, &status, 0) == killed);
+  CHECK(a->keeps(2, "two"));
+  CHECK(a->is_absent(3));
+}
+
+TEST_CASE("records that got into the index before the disk was full stay, and the others are made again") {
+  const temp_dir at;
+  open_cache a(at);
+  for (std::uint64_t i = 0; i < 10; ++i) a.add(i, 7, bytes_of(std::string(2, static_cast<char>('0' + i))));
+  ::rlimit unlimited{}, little{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &unlimited) == 0);
+  little = unlimited;
+  little.rlim_cur = 3 * wick::detail::disk_cache::record_size + 10;
+  const auto old = std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &little) == 0);
+  a.settle(0);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &unlimited) == 0);
+  std::signal(SIGXFSZ, old);
+  open_cache b(at);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const std::string content(2, static_cast<char>('0' + i));
+    CHECK(a.keeps(i, content) == (i < 3));
+    CHECK(b.keeps(i, content) == (i < 3));
+  }
+  CHECK(fs::file_size(files_of(at.path(), "index").at(0)) == 3 * wick::detail::disk_cache::record_size);
+  CHECK(fs::file_size(files_of(at.path(), "segment-").at(0)) == 3 * 2);
+  // It pauses, then continues.
+  CHECK(eventually([&] {
+    a.add(9, 7, bytes_of("99"));
+    a.settle(9);
+    return b.keeps(9, "99");
+  }));
+  CHECK(b.keeps(1, "11"));
 }
 
 TEST_CASE("an entry that is damaged on disk, cut off or torn is made again, never served") {

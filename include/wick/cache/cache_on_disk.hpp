@@ -91,7 +91,7 @@ struct disk_cache_read {
 template <class Item>
 struct disk_cache_write {
   static task<Item> keep(Item item, context* c, disk_cache* cache) {
-    // The sample waits for an I/O thread in two forms: the item, and its bytes to write.
+    // The sample is there in two forms: the item, and its bytes to write.
     auto room = c->reserve(2 * bytes_beside<false>(item));
     co_await room;
     settle(item);
@@ -99,8 +99,11 @@ struct disk_cache_write {
     cache_writer out;
     out.reserve(sizeof(Item) + bytes_beside(item) + 64);
     save(item, out);
-    auto writing = c->run_blocking([cache, c, &out] { cache->add(c->index(), c->origin(), out.written()); });
-    co_await std::move(writing);
+    // Without an origin, the source has thrown when it was asked for it.
+    if (c->origin() != 0 && cache->add(c->index(), c->origin(), out.take())) {
+      auto writing = c->run_blocking([cache, c] { cache->settle(c->index()); });
+      co_await std::move(writing);
+    }
     co_return item;
   }
 };
@@ -114,7 +117,7 @@ class cache_on_disk_stage {
                                        .caches = true,
                                        .lookup_suspends = true};
   bool frozen() const noexcept { return options_.freeze_random; }
-  /// Reading a kept sample may wait, so the loader tries `find()` first, then awaits `ask()`.
+  /// Reading a kept sample may wait, so the loader tries `find()` and `is_absent()`, then awaits `ask()`.
 
   cache_on_disk_stage(std::string folder, const cache_on_disk_options& options)
       : folder_(std::move(folder)), options_(options) {
@@ -148,6 +151,19 @@ class cache_on_disk_stage {
     } catch (const cache_reader::unavailable&) {
       return std::nullopt;
     }
+  }
+  /// Whether the sample has to be made, if that is known without waiting.
+  template <class Source>
+  bool is_absent(const Source& source, context& c) const {
+    try {
+      const std::optional<std::uint64_t> origin = origin_at_once(source.at(c.index()));
+      if (!origin || !cache_->is_absent(c.index())) return false;
+      c.set_origin(*origin);
+    } catch (const std::exception&) {  // from the source
+      return false;
+    }
+    cache_->count(false, lane_of(c));
+    return true;
   }
   /// A sample that this or another process has kept; none if it has to be made. Awaits I/O threads.
   template <class Item, class Source>
@@ -203,7 +219,8 @@ class cache_on_disk_stage {
 /// One folder serves any number of processes and pipelines: each source with its stages has a set of its own.
 /// A sample is made again when its file has another size or time, when it is damaged on disk, or when stages
 /// before it have other parameters. When the folder is full, sets that no process uses are removed, the least
-/// recently used first; a set in use keeps its samples. A full disk or a killed process loses no sample.
+/// recently used first; a set in use keeps its samples. A full disk or a killed process loses no sample:
+/// those that weren't written yet (8 MiB at most, besides samples in flight) are made again.
 /// \throws wick::error when the folder can't be written into; for a sample when a stage before it draws
 /// random numbers, which would be the same in every epoch
 detail::cache_on_disk_stage cache_on_disk(std::string folder, const cache_on_disk_options& options = {});

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace wick::inline v0_1::ext {
@@ -27,6 +28,8 @@ class cache_writer {
   void reserve(std::size_t size);
   /// All bytes written so far.
   std::span<const std::byte> written() const noexcept { return {out_.data(), out_.size()}; }
+  /// The same, moved out of this.
+  std::vector<std::byte> take() noexcept { return std::move(out_); }
 
  private:
   std::vector<std::byte> out_;

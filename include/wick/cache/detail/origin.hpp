@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -17,8 +18,16 @@
 
 namespace wick::inline v0_1::detail {
 
-/// Adds a file's path, size and time, and the range of its bytes. May block.
-void add_origin(fingerprint_hash& h, const file_range& where);
+/// With `may_block` false, nothing that might wait for a file system is asked, and `complete` is false if
+/// something was left out for that.
+struct origin_hash : fingerprint_hash {
+  explicit origin_hash(bool blocks) noexcept : may_block(blocks) {}
+  const bool may_block;
+  bool complete = true;
+};
+
+/// Adds a file's path, size and time, and the range of its bytes.
+void add_origin(origin_hash& h, const file_range& where);
 
 template <class T>
 concept range_of_others = requires(const T& item) {
@@ -30,9 +39,12 @@ constexpr bool has_origin = false;
 
 /// Adds the contents of a source's item: its files, numbers, texts and bytes.
 template <class T>
-void add_origin(fingerprint_hash& h, const T& item) {
+void add_origin(origin_hash& h, const T& item) {
   if constexpr (requires { item.add_origin_to(h); }) {  // rows of files that aren't ranges of them
-    item.add_origin_to(h);
+    if (h.may_block)
+      item.add_origin_to(h);
+    else
+      h.complete = false;
   } else if constexpr (requires { read_shape<T>::usual; }) {  // read()'s input
     read_shape<T>::split(item, [&h](const file_range& part) { add_origin(h, part); });
   } else if constexpr (std::is_enum_v<T> || fixed_array<T>::value) {
@@ -67,11 +79,19 @@ void add_origin(fingerprint_hash& h, const T& item) {
   }
 }
 
+/// May block.
 template <class T>
 std::uint64_t origin_of(const T& item) {
-  fingerprint_hash h;
+  origin_hash h(true);
   add_origin(h, item);
   return h.value();
+}
+/// The same number, if it is known without waiting.
+template <class T>
+std::optional<std::uint64_t> origin_at_once(const T& item) {
+  origin_hash h(false);
+  add_origin(h, item);
+  return h.complete ? std::optional<std::uint64_t>(h.value()) : std::nullopt;
 }
 
 }  // namespace wick::detail

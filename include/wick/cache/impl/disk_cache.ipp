@@ -65,24 +65,34 @@ void disk_cache::open_set() {
     if (::statvfs(root_.c_str(), &about) == 0)
       most_ = (std::uint64_t{about.f_bavail} * about.f_frsize + used()) / 2;
   }
+  block_limit_ = std::clamp<std::uint64_t>(most_ / 64, 1, block_bytes);
   const std::uint64_t bytes = bytes_;
   read_index();
   bytes_ = bytes;  // the files counted above contain the indexed samples
 }
 
+/// The bytes of an index that are whole records.
+std::uint64_t whole_records(std::int64_t size) noexcept {
+  return static_cast<std::uint64_t>(size) / disk_cache::record_size * disk_cache::record_size;
+}
+
 void disk_cache::read_index() {
-  std::vector<record> some(1024);
   struct ::stat about {};
   if (::fstat(index_.get(), &about) != 0) return;
-  const std::uint64_t end = static_cast<std::uint64_t>(about.st_size) / record_size * record_size;
-  while (read_to_ < end) {
+  const std::uint64_t end = whole_records(about.st_size);
+  std::uint64_t read_to = read_to_.load(std::memory_order_relaxed);
+  if (read_to >= end) return;
+  std::vector<record> some(
+      static_cast<std::size_t>(std::min<std::uint64_t>(1024, (end - read_to) / record_size)));
+  while (read_to < end) {
     const std::size_t n =
-        static_cast<std::size_t>(std::min<std::uint64_t>(some.size(), (end - read_to_) / record_size));
+        static_cast<std::size_t>(std::min<std::uint64_t>(some.size(), (end - read_to) / record_size));
     if (!cache_folder::read_all(index_.get(), reinterpret_cast<std::byte*>(some.data()), n * record_size,
-                                read_to_))
+                                read_to))
       return;
-    read_to_ += n * record_size;
+    read_to += n * record_size;
     for (std::size_t i = 0; i < n; ++i) take(some[i]);
+    read_to_.store(read_to, std::memory_order_release);
   }
 }
 
@@ -91,7 +101,7 @@ void disk_cache::take(const record& r) {
     damaged_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (r.segment != own_) bytes_ += r.length + record_size;  // its own are counted in add()
+  if (r.segment != own_) bytes_ += r.length + record_size;  // its own are counted in write()
   std::uint64_t& end = ends_[r.segment];
   end = std::max(end, r.offset + r.length);
   const int file = segment(r.segment);
@@ -99,7 +109,8 @@ void disk_cache::take(const record& r) {
   const std::scoped_lock lock(lock_of(r.sample));
   entry& e = at(r.sample);
   if (e.file < 0) kept_.fetch_add(1, std::memory_order_relaxed);
-  e = {r.origin, r.offset, r.length, r.content, file, false};  // the last counts: earlier ones may be damaged
+  // The last counts: earlier ones may be damaged.
+  e = {r.origin, r.offset, r.length, r.content, file, false, e.block};
 }
 
 int disk_cache::segment(std::uint32_t number) {
@@ -120,8 +131,21 @@ bool disk_cache::find(std::uint64_t index, entry& out) const noexcept {
   return true;
 }
 
+bool disk_cache::is_absent(std::uint64_t index) noexcept {
+  if (index >= samples_ || !local_) return false;
+  const std::uint64_t read_to = read_to_.load(std::memory_order_acquire);
+  {
+    const std::scoped_lock lock(lock_of(index));
+    const entry& e = at(index);
+    if (e.file >= 0 || e.block != 0) return false;
+  }
+  struct ::stat about {};
+  return ::fstat(index_.get(), &about) == 0 && whole_records(about.st_size) <= read_to;
+}
+
 bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
   if (index >= samples_) return false;
+  settle(index);
   const auto known = [&] {
     const std::scoped_lock lock(lock_of(index));
     entry& e = at(index);
@@ -130,7 +154,7 @@ bool disk_cache::look(std::uint64_t index, std::uint64_t origin, entry& out) {
       out = e;
       return true;
     }
-    e = {};  // the sample is made again
+    forget(e);  // the sample is made again
     kept_.fetch_sub(1, std::memory_order_relaxed);
     stale_.fetch_add(1, std::memory_order_relaxed);
     return false;
@@ -154,7 +178,7 @@ bool disk_cache::read(std::uint64_t index, const entry& where, bytes& out) {
     e.checked = true;
     return true;
   }
-  e = {};
+  forget(e);
   kept_.fetch_sub(1, std::memory_order_relaxed);
   damaged_.fetch_add(1, std::memory_order_relaxed);
   return false;
@@ -177,56 +201,214 @@ void disk_cache::pause(std::int64_t seen, int fault) noexcept {
 }
 
 void disk_cache::take_back(const record& r) noexcept {
-  bytes_ -= std::min(bytes_, r.length + record_size);
+  bytes_ -= std::min<std::uint64_t>(bytes_, record_size);
   if (r.segment != own_ || end_ != r.offset + r.length) return;  // another sample was written after it
+  bytes_ -= std::min(bytes_, r.length);
   end_ = r.offset;
   static_cast<void>(::ftruncate(segments_.at(own_), static_cast<::off_t>(end_)));
 }
 
-void disk_cache::add(std::uint64_t index, std::uint64_t origin, std::span<const std::byte> sample) noexcept
-    try {
-  if (index >= samples_) return;
-  const std::int64_t full_until = full_until_.load(std::memory_order_relaxed);
-  if (full_until != 0 && steady_now() < full_until) return;
+bool disk_cache::add(std::uint64_t index, std::uint64_t origin, std::vector<std::byte> sample) noexcept try {
+  if (index >= samples_) return false;
+  const std::int64_t full_until = full_until_.load(std::memory_order_relaxed), now = steady_now();
+  if (full_until != 0 && now < full_until) return false;
   record r;
   r.set = set_;
   r.sample = index;
   r.origin = origin;
   r.length = sample.size();
   r.content = content_of(sample.data(), sample.size(), 0);
-  int file = -1;
+  const std::scoped_lock lock(block_mutex_);
+  {
+    const std::scoped_lock own(lock_of(index));
+    entry& e = at(index);
+    if (e.block != 0 || (e.file >= 0 && e.origin == origin)) return false;
+    block_.records.push_back(r);
+    try {
+      block_.samples.push_back(std::move(sample));
+    } catch (...) {
+      block_.records.pop_back();
+      throw;
+    }
+    e.block = block_.number;
+  }
+  constexpr std::int64_t second = 1'000'000'000;
+  if (block_.samples.size() == 1) block_.begun = now;
+  const std::uint64_t filled = block_.bytes / block_limit_;
+  block_.bytes += r.length + record_size;
+  unwritten_ += r.length + record_size;
+  ++unwritten_samples_;
+  const bool late = now - block_.begun > second;
+  if (late) block_.begun = now;  // one sample is enough to write it
+  return late || block_.bytes / block_limit_ != filled || unwritten_ > most_unwritten || is_last_block();
+} catch (const std::exception&) {  // out of memory: the caller still has the sample
+  fault_.store(ENOMEM, std::memory_order_relaxed);
+  return false;
+}
+
+void disk_cache::write() noexcept {
+  for (bool again = true; again;) {
+    block now;
+    {
+      const std::scoped_lock lock(block_mutex_);
+      now.number = block_.number == 65'535 ? 1 : static_cast<std::uint16_t>(block_.number + 1);
+      std::swap(now, block_);
+    }
+    const std::uint64_t samples = now.records.size();
+    if (samples == 0) return;
+    std::vector<record> records = std::move(now.records);  // write() leaves some out
+    try {
+      now.records = records;
+      write(now);
+    } catch (const std::exception&) {
+      fault_.store(ENOMEM, std::memory_order_relaxed);
+    }
+    for (const record& r : records) {
+      const std::scoped_lock lock(lock_of(r.sample));
+      if (at(r.sample).block == now.number) at(r.sample).block = 0;
+    }
+    const std::scoped_lock lock(block_mutex_);
+    unwritten_ -= now.bytes;
+    unwritten_samples_ -= samples;
+    written_.notify_all();
+    again = !block_.samples.empty() && is_last_block();
+  }
+}
+
+void disk_cache::settle(std::uint64_t index) noexcept {
+  if (index >= samples_) return;
+  for (;;) {
+    {
+      std::unique_lock lock(block_mutex_);
+      std::uint16_t block = 0;
+      {
+        const std::scoped_lock own(lock_of(index));
+        block = at(index).block;
+      }
+      if (block == 0) return;
+      // Another thread writes it, or so much that this block may grow meanwhile.
+      if (block != block_.number || unwritten_ - block_.bytes > most_unwritten) {
+        written_.wait(lock);
+        continue;
+      }
+    }
+    write();
+  }
+}
+
+disk_cache::~disk_cache() {
+  if (!born_.elsewhere()) write();
+}
+
+bool disk_cache::is_known(const record& r) noexcept {
+  const std::scoped_lock own(lock_of(r.sample));
+  const entry& e = at(r.sample);
+  return e.file >= 0 && e.origin == r.origin;
+}
+
+void disk_cache::leave_out_known(block& b) {
+  read_index();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < b.records.size(); ++i) {
+    if (is_known(b.records[i])) continue;
+    if (kept != i) b.records[kept] = b.records[i], b.samples[kept] = std::move(b.samples[i]);
+    ++kept;
+  }
+  b.records.resize(kept);
+  b.samples.resize(kept);
+}
+
+/// Writes small samples together.
+bool disk_cache::write_content(int file, std::span<const std::vector<std::byte>> samples,
+                               std::uint64_t offset) {
+  std::vector<std::byte> together;
+  const auto flush = [&] {
+    const bool written = cache_folder::write_all(file, together, offset);
+    offset += together.size();
+    together.clear();
+    return written;
+  };
+  for (const std::vector<std::byte>& sample : samples) {
+    if (sample.size() >= block_bytes / 4) {
+      if (!flush() || !cache_folder::write_all(file, sample, offset)) return false;
+      offset += sample.size();
+      continue;
+    }
+    together.insert(together.end(), sample.begin(), sample.end());
+    if (together.size() >= block_bytes && !flush()) return false;
+  }
+  return flush();
+}
+
+/// Samples that came while the block waited are written after its limit, so that other processes see what is
+/// used in steps of the limit.
+void disk_cache::write(block& b) {
   {
     const std::scoped_lock lock(index_mutex_);
-    const std::uint64_t wanted = used() + r.length + record_size;
-    if (wanted > count_again_ || wanted > most_) count_others();
-    if (used() + r.length + record_size > most_ && !make_room(r.length + record_size))
-      return pause(full_until, 0);
-    if (own_ == 0 && !open_own_segment()) return pause(full_until, errno);
-    r.segment = own_;
-    r.offset = end_;
-    end_ += r.length;
-    bytes_ += r.length + record_size;
+    leave_out_known(b);
+  }
+  for (std::size_t first = 0, end = 0; first < b.records.size(); first = end) {
+    for (std::uint64_t bytes = 0; end < b.records.size() && bytes < block_limit_; ++end)
+      bytes += b.records[end].length + record_size;
+    if (!write_some(b, first, end - first)) return;
+  }
+}
+
+bool disk_cache::write_some(block& b, std::size_t first, std::size_t count) {
+  const std::int64_t full_until = full_until_.load(std::memory_order_relaxed);
+  std::span<record> records = std::span(b.records).subspan(first, count);
+  std::uint64_t offset = 0;
+  int file = -1;
+  bool all_fit = true;
+  {
+    const std::scoped_lock lock(index_mutex_);
+    std::uint64_t bytes = 0;
+    for (const record& r : records) bytes += r.length + record_size;
+    if (used() + bytes > count_again_ || used() + bytes > most_) count_others();
+    if (used() + bytes > most_ && !make_room(bytes)) {
+      all_fit = false;
+      while (!records.empty() && used() + bytes > most_) {
+        bytes -= records.back().length + record_size;
+        records = records.first(records.size() - 1);
+      }
+      if (records.empty()) return pause(full_until, 0), false;
+    }
+    if (own_ == 0 && !open_own_segment()) return pause(full_until, errno), false;
+    offset = end_;
+    for (record& r : records) {
+      r.segment = own_;
+      r.offset = end_;
+      end_ += r.length;
+    }
+    bytes_ += bytes;
     file = segments_.at(own_);
   }
-  const bool written = cache_folder::write_all(file, sample, r.offset) && append(r);
-  const int fault = written ? 0 : errno;
+  int fault = 0;
+  std::size_t done = 0;
+  try {
+    if (write_content(file, std::span(b.samples).subspan(first, records.size()), offset))
+      done = append(records);
+    fault = done == records.size() ? 0 : errno;
+  } catch (const std::bad_alloc&) {
+    fault = ENOMEM;
+  }
   if (fault == 0) {
-    if (full_until == 0) return;
+    if (!all_fit) return pause(full_until, 0), false;
+    if (full_until == 0) return true;
     full_until_.store(0, std::memory_order_relaxed);  // there is room again
     pause_.store(first_pause, std::memory_order_relaxed);
     fault_.store(0, std::memory_order_relaxed);
-    return;
+    return true;
   }
   {
     const std::scoped_lock lock(index_mutex_);
-    take_back(r);
+    for (std::size_t i = records.size(); i-- > done;) take_back(records[i]);
   }
   if (fault == ENOSPC || fault == EDQUOT || fault == EFBIG || fault == EROFS)
     pause(full_until, fault);
   else
     fault_.store(fault, std::memory_order_relaxed);
-} catch (const std::exception&) {  // out of memory: the caller still has the sample
-  fault_.store(ENOMEM, std::memory_order_relaxed);
+  return false;
 }
 
 bool disk_cache::open_own_segment() {
@@ -259,10 +441,9 @@ bool disk_cache::open_own_segment() {
   }
 }
 
-bool disk_cache::append(record r) {
-  r.check = r.checksum();
+std::size_t disk_cache::append(std::span<const record> records) {
   const std::scoped_lock lock(index_mutex_);
-  if (!cache_folder::lock(index_.get(), LOCK_EX, 200)) return false;
+  if (!cache_folder::lock(index_.get(), LOCK_EX, 200)) return 0;
   struct unlocking {
     int file;
     ~unlocking() {
@@ -272,26 +453,42 @@ bool disk_cache::append(record r) {
     }
   } const unlock{index_.get()};
   read_index();
-  {
-    const std::scoped_lock own(lock_of(r.sample));
-    const entry& e = at(r.sample);
-    if (e.file >= 0 && e.origin == r.origin) {  // another process was first
-      take_back(r);
-      return true;
-    }
+  std::vector<record> new_ones;
+  std::vector<std::size_t> places;
+  new_ones.reserve(records.size());
+  places.reserve(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (is_known(records[i])) continue;
+    new_ones.push_back(records[i]);
+    new_ones.back().check = records[i].checksum();
+    places.push_back(i);
   }
   struct ::stat about {};
-  if (::fstat(index_.get(), &about) != 0) return false;
+  if (::fstat(index_.get(), &about) != 0) return 0;
   // Overwrite any partial record that a killed writer or a full disk has left.
-  const std::uint64_t end = static_cast<std::uint64_t>(about.st_size) / record_size * record_size;
-  if (!cache_folder::write_all(index_.get(), {reinterpret_cast<const std::byte*>(&r), sizeof r}, end)) {
-    const int fault = errno;
-    static_cast<void>(::ftruncate(index_.get(), static_cast<::off_t>(end)));
-    errno = fault;
-    return false;
+  const std::uint64_t end = whole_records(about.st_size);
+  std::size_t in_index = new_ones.size();
+  int fault = 0;
+  if (!cache_folder::write_all(index_.get(), std::as_bytes(std::span(new_ones)), end)) {
+    fault = errno;
+    // Other processes may have read those that got in: they stay, as do their bytes.
+    in_index =
+        ::fstat(index_.get(), &about) == 0
+            ? static_cast<std::size_t>((std::max(whole_records(about.st_size), end) - end) / record_size)
+            : 0;
+    static_cast<void>(::ftruncate(index_.get(), static_cast<::off_t>(end + in_index * record_size)));
   }
-  read_index();  // including this record
-  return true;
+  try {
+    read_index();                    // including these records
+  } catch (const std::bad_alloc&) {  // the next call reads them
+  }
+  const std::size_t done = in_index == new_ones.size() ? records.size() : places[in_index];
+  // The bytes of those that another process has kept first are of no use.
+  for (std::size_t i = done; i-- > 0;) {
+    if (!std::binary_search(places.begin(), places.end(), i)) take_back(records[i]);
+  }
+  errno = fault;
+  return done;
 }
 
 std::vector<std::string> disk_cache::other_sets() const {

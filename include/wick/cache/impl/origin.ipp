@@ -11,7 +11,7 @@
 
 namespace wick::inline v0_1::detail {
 
-void add_origin(fingerprint_hash& h, const file_range& where) {
+void add_origin(origin_hash& h, const file_range& where) {
   if (where.remote != nullptr) {
     h.add(shown_url(where.path)).add(where.offset).add(where.length);
     add_query(h, where.path);
@@ -19,6 +19,10 @@ void add_origin(fingerprint_hash& h, const file_range& where) {
       where.indexed->add_to(h);
     else
       h.add(where.remote->indexed);
+    return;
+  }
+  if (where.indexed == nullptr && !h.may_block) {
+    h.complete = false;
     return;
   }
   // Independent of how the program spells the path.

@@ -335,6 +335,7 @@ struct stage_walk {
         mine.clocks[types::cache].worked(1, 0);
         co_return std::move(found);
       }
+      if (cache.is_absent(path->source(), *c)) co_return std::nullopt;
     }
     activity* const doing = c->doing();
     if (doing != nullptr) doing->begin();
