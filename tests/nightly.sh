@@ -30,6 +30,7 @@
 #              WICK_RANDOM_SEED=N repeats them
 #   kill       100 kills of a training, 30 of each kind of stream, and 200 of writers of a cache on disk
 #   mutants    rules that are broken, one at a time: a test of each must fail
+#   planted    what makes workers share more, one at a time: bench/sharing must find each
 #   stress     the stress program for 30 minutes each: plain, under ThreadSanitizer, and under AddressSanitizer
 #   fuzz       the fuzzers of pictures, of files and of servers' answers for 30 minutes each
 #
@@ -42,7 +43,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 source tests/parts.sh
 
-all=(landing style default headers consumers compilers oldest release clang tsan asan arm64 torch-2 python wheel launchers packages ports site benchmarks valgrind pairs random kill mutants stress fuzz)
+all=(landing style default headers consumers compilers oldest release clang tsan asan arm64 torch-2 python wheel launchers packages ports site benchmarks valgrind pairs random kill mutants planted stress fuzz)
 parts=()
 while (($#)); do
   case $1 in
@@ -112,6 +113,7 @@ part_random() {
 }
 
 part_mutants() { wick_step mutants python3 tests/mutants/mutants.py; }
+part_planted() { wick_step planted python3 bench/sharing/planted.py; }
 
 part_arm64() {
   if [[ $(uname -m) == aarch64 ]]; then

@@ -54,6 +54,7 @@ check_structure() {
   python3 tests/signatures.py || status=1  # of the pages that were written
   python3 single_include/amalgamate.py --check || status=1
   python3 tests/mutants/mutants.py --check || status=1
+  python3 bench/sharing/planted.py --check || status=1
   for pid in "${pids[@]}"; do wait "$pid" || status=1; done
   return $status
 }
