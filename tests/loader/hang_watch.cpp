@@ -334,6 +334,29 @@ TEST_CASE("an endless loop: the message names the sample, the stage and the work
   }
 }
 
+TEST_CASE("the last sample of a batch hangs: the message counts no other, though samples end by the run") {
+  constexpr auto last = static_cast<std::int64_t>(batch_size) - 1;
+  const std::string text = check_message_by(
+      [](auto options) {
+        options.workers = 1;
+        std::atomic<bool> there{false}, enough{false};
+        const auto pass = [](cell c) -> wick::task<cell> { co_return c; };
+        const auto stage = [&](cell c) {
+          while (c.target == last && !enough.load()) there.store(true);
+          return c;
+        };
+        return message_of_hang(
+            numbers{samples} | wick::map("pass", pass) | wick::map("loop", stage) |
+                wick::array_batch(batch_size),
+            options, [&] { return there.load(); }, [&] { enough.store(true); });
+      },
+      [](const std::string& of) {
+        const std::string key = "number " + std::to_string(last) + " (position " + std::to_string(last) + ')';
+        return says(of, key, {"in 'loop'", "running on worker "}) && !contains(of, "on their way");
+      });
+  CHECK(contains(text, "1 of its " + std::to_string(batch_size) + " samples"));
+}
+
 TEST_CASE("a sample among thousands of short ones: the message names the few positions that it may be") {
   constexpr std::uint64_t many = 200'000, last = many - 100;
   for (const auto after : {200ms, 2000ms, 8000ms}) {
