@@ -220,7 +220,7 @@ TEST_CASE("of equal positions all are served") {
   CHECK(granted.size() == 20);
 }
 
-TEST_CASE("bytes may be given back on a thread that is no worker") {
+TEST_CASE("bytes may be given back on a thread that isn't a worker") {
   executor ex(1);
   byte_budget b(10, hours(1));
   std::vector<std::uint64_t> granted;

@@ -88,7 +88,7 @@ class disk_cache {
     std::vector<record> records;
     std::vector<std::vector<std::byte>> samples;
     std::uint64_t bytes = 0;
-    std::int64_t begun = 0;  // when the first was added
+    std::int64_t begun = 0;  // when the first was added, or last to be written after a second
     std::uint16_t number = 1;
   };
 
@@ -143,8 +143,8 @@ class disk_cache {
   std::mutex block_mutex_;  // before lock_of()
   condition written_;
   block block_;
-  std::uint64_t block_limit_ =
-      block_bytes;  // less where there is little room, which other processes count, too
+  // Less where there is little room: other processes count what is written.
+  std::uint64_t block_limit_ = block_bytes;
   std::uint64_t unwritten_ = 0, unwritten_samples_ = 0;  // of the pending block and those being written
 
   std::mutex index_mutex_;

@@ -101,7 +101,7 @@ void disk_cache::take(const record& r) {
     damaged_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (r.segment != own_) bytes_ += r.length + record_size;  // its own are counted in write()
+  if (r.segment != own_) bytes_ += r.length + record_size;  // its own are counted in write_some()
   std::uint64_t& end = ends_[r.segment];
   end = std::max(end, r.offset + r.length);
   const int file = segment(r.segment);
@@ -478,9 +478,10 @@ std::size_t disk_cache::append(std::span<const record> records) {
             : 0;
     static_cast<void>(::ftruncate(index_.get(), static_cast<::off_t>(end + in_index * record_size)));
   }
+  // Including these records. Without memory for it, the next call reads them.
   try {
-    read_index();                    // including these records
-  } catch (const std::bad_alloc&) {  // the next call reads them
+    read_index();
+  } catch (const std::bad_alloc&) {
   }
   const std::size_t done = in_index == new_ones.size() ? records.size() : places[in_index];
   // The bytes of those that another process has kept first are of no use.
