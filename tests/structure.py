@@ -43,7 +43,7 @@ ARROWS = {
     "profile": {"async", "base", "io", "pipeline"},
     "resume": {"base", "batch", "io", "pipeline"},
     "failures": {"base", "batch", "io", "pipeline", "profile", "resume"},
-    "loader": {"async", "base", "batch", "failures", "pipeline", "profile", "resume", "sampling"},
+    "loader": {"async", "base", "batch", "failures", "io", "pipeline", "profile", "resume", "sampling"},
     "tools": {"async", "base", "batch", "failures", "io", "loader", "pipeline", "profile", "resume", "text"},
     "python": {"async", "base", "batch", "failures", "loader", "pipeline", "profile"},
     "torch": {"async", "base", "batch", "pipeline", "resume", "sources", "transforms"},

@@ -21,6 +21,7 @@
 #include <wick/ext/stage.hpp>
 #include <wick/io/detail/object_store.hpp>
 #include <wick/io/detail/plain_file.hpp>
+#include <wick/io/detail/read_group.hpp>
 #include <wick/io/record.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/error.hpp>
@@ -294,6 +295,18 @@ class read_stage {
   template <reads_itself Item>
   auto operator()(Item where, context& c) const {
     return where.read(c, options_);
+  }
+  /// Adds the parts of an item to those that are read together.
+  template <class From>
+    requires(sizeof(read_shape<From>) != 0)
+  void add_to(read_group& all, const From& where) const {
+    read_shape<From>::split(where, [&](const file_range& part) { all.add(part, options_.max_bytes); });
+  }
+  /// The result for an item whose parts were read together.
+  template <class From>
+    requires(sizeof(read_shape<From>) != 0)
+  auto join(const From& where, std::span<range_part> parts) const {
+    return read_shape<From>::join(where, parts);
   }
   template <class Item>
     requires is_read_whole<Item>

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <sys/uio.h>
 
 #include <wick/ext/file_range.hpp>
 #include <wick/ext/file_stamp.hpp>
@@ -12,6 +14,13 @@ namespace wick::inline v0_1::detail {
 
 /// Tells the workers where a file is that an I/O thread has opened by this path. May block.
 void note_place(const char* path, int file) noexcept;
+
+/// Whether the kernel reads an indexed file's cached bytes without waiting for the others.
+bool may_read_cached(const file_stamp& indexed) noexcept;
+
+/// Reads a file from `offset` on into the parts of `to`, as far as it is cached; returns the number of bytes.
+std::uint64_t read_cached(int file, std::span<::iovec> to, std::uint64_t offset,
+                          std::uint64_t device) noexcept;
 
 /// Reads the parts of one sample, as far as possible without waiting.
 ///

@@ -19,6 +19,7 @@
 #include <wick/io/impl/percent_encoding.ipp>
 #include <wick/io/impl/plain_file.ipp>
 #include <wick/io/impl/read.ipp>
+#include <wick/io/impl/read_group.ipp>
 #include <wick/io/impl/record.ipp>
 #include <wick/io/impl/replace_file.ipp>
 #include <wick/io/impl/source_file.ipp>

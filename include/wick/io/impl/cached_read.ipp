@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <linux/openat2.h>
@@ -102,11 +101,46 @@ void note_place(const char* path, int file) noexcept {
 #endif
 }
 
+bool may_read_cached(const file_stamp& indexed) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  return cached::may_read(indexed.local, indexed.device);
+#else
+  static_cast<void>(indexed);
+  return false;
+#endif
+}
+
+std::uint64_t read_cached(int file, std::span<::iovec> to, std::uint64_t offset,
+                          std::uint64_t device) noexcept {
+  std::uint64_t done = 0;
+#ifdef WICK_DETAIL_CACHED_READS
+  while (!to.empty()) {
+    const ::ssize_t n = ::preadv2(file, to.data(), static_cast<int>(to.size()),
+                                  static_cast<::off_t>(offset + done), RWF_NOWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM))
+      known_folders::all().note_silent(device);
+    if (n <= 0) break;
+    done += static_cast<std::uint64_t>(n);
+    auto left = static_cast<std::size_t>(n);
+    while (!to.empty() && left >= to.front().iov_len) {
+      left -= to.front().iov_len;
+      to = to.subspan(1);
+    }
+    if (left == 0) continue;
+    to.front().iov_base = static_cast<std::byte*>(to.front().iov_base) + left;
+    to.front().iov_len -= left;
+  }
+#else
+  static_cast<void>(file), static_cast<void>(to), static_cast<void>(offset), static_cast<void>(device);
+#endif
+  return done;
+}
+
 bool cached_reader::measure(const file_range& where, std::uint64_t& length) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   length = where.length;
-  if (where.indexed != nullptr && !cached::may_read(where.indexed->local, where.indexed->device))
-    return false;
+  if (where.indexed != nullptr && !may_read_cached(*where.indexed)) return false;
   if (where.file >= 0) {
     if (where.indexed == nullptr) return false;
     return length != file_range::whole || cached::measure_to_end(where, where.indexed->size, length);
@@ -120,28 +154,12 @@ bool cached_reader::measure(const file_range& where, std::uint64_t& length) noex
 }
 
 bool cached_reader::read(const file_range& where, std::byte* to, std::size_t size) noexcept {
-#ifdef WICK_DETAIL_CACHED_READS
   const int file = where.file >= 0 ? where.file : own_.get();
   if (file != last_ && !unchanged()) return false;
   last_ = file;
   before_ = where.file >= 0 ? *where.indexed : opened_;
-  for (std::size_t done = 0; done < size;) {
-    const struct ::iovec part = {to + done, size - done};
-    const ::ssize_t n = ::preadv2(file, &part, 1, static_cast<::off_t>(where.offset + done), RWF_NOWAIT);
-    if (n > 0) {
-      done += static_cast<std::size_t>(n);
-      continue;
-    }
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM))
-      known_folders::all().note_silent(before_.device);
-    return false;
-  }
-  return true;
-#else
-  (void)where, (void)to, (void)size;
-  return false;
-#endif
+  ::iovec all = {to, size};
+  return size == 0 || read_cached(file, {&all, 1}, where.offset, before_.device) == size;
 }
 
 bool cached_reader::unchanged() const noexcept {

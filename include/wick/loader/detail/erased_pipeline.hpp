@@ -16,6 +16,7 @@
 #include <wick/batch/detail/collate.hpp>
 #include <wick/batch/detail/slab.hpp>
 #include <wick/ext/fingerprint.hpp>
+#include <wick/io/detail/read_group.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/loader/detail/stage_ref.hpp>
@@ -40,6 +41,7 @@ struct pipeline_facts {
   bool batched = false;
   bool samples_suspend = false, batches_suspend = false;  ///< whether a stage may suspend
   bool tries_at_once = false;                             ///< run_at_once() may do without a coroutine
+  bool groups_reads = false;                              ///< add_reads() and run_read() may be called
   bool ends_with_batch = false;                           ///< no stage comes after batch()
   bool filters = false;                                   ///< a stage leaves out samples
   bool packs = false;                                     ///< batches consist of planned rows, filled or not
@@ -183,6 +185,12 @@ class alignas(64) erased_pipeline {
   /// and nothing else is left of it.
   /// \throws what a stage throws
   virtual bool run_at_once(batch_job& j, std::uint64_t slot, context& c) = 0;
+  /// Adds what a sample reads to a group. \throws what the source throws
+  virtual void add_reads(std::uint64_t index, read_group& to) = 0;
+  /// Takes a sample whose parts were read in a group into its slot. `clock`: null, or read at each stage.
+  /// \throws what a stage throws
+  virtual void run_read(batch_job& j, std::uint64_t slot, context& c, std::span<range_part> parts,
+                        stopwatch* clock) = 0;
   /// When a stage may suspend. \throws what a stage throws
   virtual task<void> run_async(batch_job* j, std::uint64_t slot, context* c) = 0;
 

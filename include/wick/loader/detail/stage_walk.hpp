@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -19,6 +20,7 @@
 #include <wick/base/detail/clock.hpp>
 #include <wick/ext/fingerprint.hpp>
 #include <wick/ext/stage.hpp>
+#include <wick/io/detail/read_group.hpp>
 #include <wick/pipeline/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
@@ -267,6 +269,38 @@ struct stage_walk {
     to.template put<first + 1>(
         path, with_result<how, typename types::template item<first + 1>>(prepared, result), c);
     return true;
+  }
+
+  /// Whether the reads of several samples can be made together.
+  static consteval bool groups_reads() {
+    if constexpr (!tries_at_once()) {
+      return false;
+    } else {
+      using stage = typename types::template stage_at<types::order_end>;
+      using how = application<stage, typename types::template item<types::order_end>>;
+      using from = std::remove_cvref_t<decltype(how::argument(
+          std::declval<std::remove_cvref_t<decltype(how::prepare(
+              std::declval<typename types::template item<types::order_end>>()))>&>()))>;
+      return requires(const stage& s, read_group& g, const from& where) { s.add_to(g, where); };
+    }
+  }
+  static void add_reads(Path& path, std::uint64_t index, read_group& to) {
+    using how = application<typename types::template stage_at<types::order_end>,
+                            typename types::template item<types::order_end>>;
+    auto prepared = how::prepare(Path::to_rvalue(path.source().at(index)));
+    path.template stage<types::order_end>().add_to(to, how::argument(prepared));
+  }
+  /// Takes a sample whose parts are read into its slot. `clock` may be null.
+  static void run_read(Path& path, context& c, typename Path::batch_type& j, std::uint64_t slot,
+                       std::span<range_part> parts, stopwatch* clock) {
+    constexpr std::size_t first = types::order_end;
+    using how = application<typename types::template stage_at<first>, typename types::template item<first>>;
+    auto prepared = how::prepare(Path::to_rvalue(path.source().at(c.index())));
+    c.enter_watched(static_cast<std::uint32_t>(first));
+    auto result = path.template stage<first>().join(how::argument(prepared), parts);
+    if (clock != nullptr) clock->begin(c, first);
+    path.template pass<first + 1, true>(
+        with_result<how, typename types::template item<first + 1>>(prepared, result), c, j, slot, clock);
   }
 
   // ---- the walk ----

@@ -219,6 +219,13 @@ class typed_pipeline<pipeline<Source, S...>> final
     else
       return false;
   }
+  void add_reads(std::uint64_t index, read_group& to) override {
+    if constexpr (walk::groups_reads()) walk::add_reads(*this, index, to);
+  }
+  void run_read(batch_job& j, std::uint64_t slot, context& c, std::span<range_part> parts,
+                stopwatch* clock) override {
+    if constexpr (walk::groups_reads()) walk::run_read(*this, c, typed(j), slot, parts, clock);
+  }
   task<void> run_async(batch_job* j, std::uint64_t slot, context* c) override {
     if constexpr (types::samples_suspend) {
       return walk::set_out(this, c, to_slot<typed_pipeline>{&typed(*j), slot});
@@ -279,7 +286,8 @@ class typed_pipeline<pipeline<Source, S...>> final
     freeze_for_cache(c);
     pass<types::order_end, Timed>(source_.at(c.index()), c, j, slot, clock);
   }
-  /// Takes an item through the stages from I on, which don't suspend, into the slot.
+  /// Takes an item through the stages from I on, which don't suspend, into the slot. `Timed`: `clock` is read
+  /// at each, unless it is null, and other threads see the stage.
   template <std::size_t I, bool Timed, class Item>
   void pass(Item&& item, context& c, batch_type& j, std::uint64_t slot, stopwatch* clock) {
     if constexpr (Timed)
@@ -287,19 +295,25 @@ class typed_pipeline<pipeline<Source, S...>> final
     else
       c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == batching) {
-      if constexpr (Timed) phase_ticks::take();
+      if constexpr (Timed) {
+        if (clock != nullptr) phase_ticks::take();
+      }
       if constexpr (types::materialize_last) {
         j.columns.put(slot,
                       materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
-      if constexpr (Timed) clock->mark(I, phase_ticks::take(), phase_row);
+      if constexpr (Timed) {
+        if (clock != nullptr) clock->mark(I, phase_ticks::take(), phase_row);
+      }
     } else {
-      if constexpr (Timed) forget_phases<I>();
+      if constexpr (Timed) {
+        if (clock != nullptr) forget_phases<I>();
+      }
       auto&& next = apply(get_stage<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) {
-        mark<I>(*clock);
+        if (clock != nullptr) mark<I>(*clock);
       }
       pass<I + 1, Timed>(std::move(next), c, j, slot, clock);
     }
@@ -401,6 +415,7 @@ class typed_pipeline<pipeline<Source, S...>> final
                      .samples_suspend = types::samples_suspend,
                      .batches_suspend = types::batches_suspend,
                      .tries_at_once = walk::tries_at_once(),
+                     .groups_reads = walk::groups_reads() && !prefetching_source<Source>,
                      .ends_with_batch = types::batched && batching + 1 == types::size,
                      .filters = types::filters,
                      .packs = plans::packs,

@@ -35,8 +35,11 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
   // loader.
   const stage_clocks::begun_sample outer = mine.begins;
   const bool tries = run_.facts.tries_at_once && !mine.many_suspend;
+  const bool groups = tries && run_.facts.groups_reads && mine.without_groups == 0;
+  if (mine.without_groups != 0) --mine.without_groups;
   context c = run_.context_at({}, j);
   failure f;
+  grouped reads;
   if (tries) c.show_stage(&mine.mark.stage);
   const prefetch_depth& depth = prefetch_choice::all[0];
   for_each_position(
@@ -45,12 +48,22 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
       [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
         // Samples are counted before they begin, since they may end while others are begun.
         if (run_.facts.batched) j.print.fetch_add(prints_of(first, indexes, n), std::memory_order_relaxed);
+        if (groups) read_group_of(j, first, {indexes, static_cast<std::size_t>(n)}, mine, reads);
       },
       [&](std::uint64_t i, std::uint64_t index) {
         const place where = run_.place_of(j, from + i, index);
         attempt tried = attempt::suspends;
-        const bool followed = mine.lane->wants(where.position);
-        if (tries && !followed) tried = try_at_once(j, from + i, where, mine, c, f);
+        const auto at = static_cast<std::size_t>(i % run_mark::few);
+        const bool followed = groups ? reads.followed[at] : mine.lane->wants(where.position);
+        switch (reads.group.of(at)) {
+          case read_group::state::there:
+            tried = finish_read(j, from + i, where, mine, c, f, reads, at);
+            break;
+          case read_group::state::missing:
+            break;
+          case read_group::state::left_out:
+            if (tries && !followed) tried = try_at_once(j, from + i, where, mine, c, f);
+        }
         if (tried == attempt::ended) {
           ++ended;
           return mine.mark.ended(sequence, ended);
@@ -65,6 +78,8 @@ void sample_runner::begin_all(batch_job& j, std::uint64_t from, std::uint64_t co
         }
         mine.mark.ended(sequence, ended);
       });
+  reads.group.clear();
+  reads.held.give_back();
   mine.mark.ended(sequence, 0);
   mine.begins = outer;
   mine.mark.thread.store(nullptr, std::memory_order_relaxed);
@@ -194,6 +209,97 @@ sample_runner::attempt sample_runner::try_at_once(batch_job& j, std::uint64_t sl
     out = run_.pipeline.run_at_once(j, slot, c) ? attempt::ended : attempt::suspends;
   } catch (...) {
     f = run_.failed(slot, c, std::current_exception());
+  }
+  mine.mark.end_shown();
+  return out;
+}
+
+/// Reads what the next samples of a run need, as far as it is cached. Of short samples, clocks are read in
+/// one group of eight. If no sample suits, as when files are large or aren't open, or if memory is short, the
+/// next runs don't try it.
+void sample_runner::read_group_of(batch_job& j, std::uint64_t first, std::span<const std::uint64_t> indexes,
+                                  stage_clocks::worker& mine, grouped& reads) noexcept {
+  static_assert(read_group::most_samples == run_mark::few);
+  constexpr std::uint64_t groups_timed = 64, one_in = 8;
+  constexpr unsigned runs_without = 256;
+  read_group& group = reads.group;
+  byte_budget& memory = run_.settings.budget;
+  const std::uint64_t begun = now_ticks();
+  // All workers together hold a quarter of the memory bound.
+  group.clear(memory.limit() / (4 * run_.on.workers()));
+  reads.held.give_back();
+  reads.followed.reset();
+  bool suits = false;
+  mine.mark.begin(j.sequence, first, indexes.size(), begun);
+  mine.mark.stage.store(in_source, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    group.begin();
+    reads.followed[i] = mine.lane->wants(first + i);
+    if (reads.followed[i] || run_.settings.is_bad(indexes[i]) ||
+        j.cancelled.load(std::memory_order_relaxed)) {
+      group.leave_out();
+      suits = true;
+      continue;
+    }
+    try {
+      run_.pipeline.add_reads(indexes[i], group);
+    } catch (...) {  // the sample's own run reports it
+      group.leave_out();
+      suits = true;
+    }
+  }
+  mine.mark.end_shown();
+  suits = suits || !group.empty();
+  if (suits && memory.try_acquire(reads.held, static_cast<std::size_t>(group.bytes()))) {
+    group.read();
+  } else {
+    group.leave_all_out();
+    mine.without_groups = runs_without;
+  }
+  std::uint64_t there = 0, tried = 0;
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    tried += group.of(i) != read_group::state::left_out ? 1 : 0;
+    there += group.of(i) == read_group::state::there ? 1 : 0;
+  }
+  if (there == 0) return;
+
+  const std::size_t row = run_.facts.first;
+  const std::uint64_t number = mine.groups++;
+  reads.weight = grain_.slow_samples() || number < groups_timed ? 1 : number % one_in == 0 ? one_in : 0;
+  reads.begun = now_ticks();
+  const std::uint64_t each = (reads.begun - begun) / tried;
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    if (group.of(i) != read_group::state::there) continue;
+    std::uint64_t bytes = 0;
+    for (const range_part& part : group.parts(i)) bytes += part.length;
+    mine.records[row].took(each, indexes[i]);
+    mine.records[row].reserved(bytes);
+  }
+  mine.clocks[row].ran(there);
+  mine.clocks[row].worked(there, there * each);
+  run_.count(mine.clocks, row + 1, there, reads.weight * there);
+}
+
+/// Runs a sample whose bytes have been read.
+sample_runner::attempt sample_runner::finish_read(batch_job& j, std::uint64_t slot, const place& where,
+                                                  stage_clocks::worker& mine, context& c, failure& f,
+                                                  grouped& reads, std::size_t sample) noexcept {
+  c.move_to(where);
+  const bool timed = reads.weight != 0;
+  // Each sample has another time, by which a look at the mark tells them apart.
+  mine.mark.begin(j.sequence, where.position, 1, timed ? now_ticks() : reads.begun + sample);
+  attempt out = attempt::ended;
+  try {
+    const sample_under_way under_way(run_, j, c);
+    if (timed) {
+      stopwatch clock(mine, true, reads.weight);
+      run_.pipeline.run_read(j, slot, c, reads.group.parts(sample), &clock);
+    } else {
+      run_.pipeline.run_read(j, slot, c, reads.group.parts(sample), nullptr);
+    }
+  } catch (...) {
+    f = run_.failed(slot, c, std::current_exception());
+    out = attempt::failed;
   }
   mine.mark.end_shown();
   return out;

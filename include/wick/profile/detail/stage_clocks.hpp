@@ -20,7 +20,8 @@
 namespace wick::inline v0_1::detail {
 
 /// The clocks of stages that don't suspend are read for some samples only, and the time of the others is
-/// inferred. The times of whole runs are all measured, and the inferred times must not exceed them.
+/// inferred. The times of whole runs are all measured, and the inferred times must not exceed them. Where a
+/// stage suspends, the clocks are read for all samples, except for short ones whose reads are made together.
 class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between are of batches. `suspend`:
@@ -50,7 +51,9 @@ class stage_clocks {
     std::uint64_t least_cost = 0;                  // of one reading
     std::uint64_t depths = 0;                      // runs that asked prefetch_choice
     begun_sample begins;
-    bool many_suspend = false;  // more than a quarter of the samples of the last run suspended
+    std::uint64_t groups = 0;     // of samples that were read together
+    unsigned without_groups = 0;  // runs that don't try to read their samples together
+    bool many_suspend = false;    // more than a quarter of the samples of the last run suspended
     run_mark mark;
 
     /// Schedules the next probe after 1,000 times the cost of this one: probes cost a tenth of a percent.
