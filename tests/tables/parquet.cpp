@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +21,7 @@
 #include "../support/message_of.hpp"
 #include "../support/python.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/async/executor.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/cache/cache_on_disk.hpp>
 #include <wick/io/read.hpp>
@@ -510,6 +512,35 @@ TEST_CASE("kept row groups stay within their bound, and the decoding of others w
     CHECK(l.peak_bytes_in_flight() >= group);
     CHECK(l.peak_bytes_in_flight() <= 3 * group);
   }
+}
+
+TEST_CASE("a row group that is dropped leaves memory, also if a worker has had rows of it") {
+  if (made() == nullptr) return;
+  wick::detail::parquet_table table(wick::files(file("wide.parquet")), {"c5"},
+                                    {{.number = wick::detail::number_kind::float64}}, {.kept_bytes = 0});
+  constexpr std::uint64_t group = 5000;
+  wick::executor ex(1);
+  wick::context c({}, &ex);
+  wick::detail::loaded_row row;
+  CHECK_FALSE(table.find(0, c, row));
+  const std::weak_ptr first = table.read_now(0).group;
+  REQUIRE(table.find(0, c, row));
+  const std::weak_ptr of_worker = row.group;
+  REQUIRE(table.find(group - 1, c, row));
+  CHECK(row.row == group - 1);
+  CHECK_FALSE(table.find(group, c, row));
+  row = {};
+  CHECK_FALSE(first.expired());
+  CHECK_FALSE(of_worker.expired());
+  static_cast<void>(table.read_now(group));  // the last one alone is kept
+  CHECK(first.expired());
+  CHECK(of_worker.expired());
+  CHECK_FALSE(table.find(0, c, row));
+  REQUIRE(table.find(group, c, row));
+  static_cast<void>(table.read_now(0));
+  CHECK(row.group.use_count() == 1);  // who has a row keeps its group
+  REQUIRE(table.find(0, c, row));
+  CHECK(row.row == 0);
 }
 
 TEST_CASE("lists and texts that take little of a file count as what they become") {

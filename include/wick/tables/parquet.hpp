@@ -93,6 +93,8 @@ std::vector<parquet_field> parquet_fields_of() {
 template <class T>
 class [[nodiscard]] parquet_read {
  public:
+  /// await_ready() may be called without a coroutine, as that of read_operation.
+  static constexpr bool can_be_tried = true;
   parquet_read(parquet_table& of, std::uint64_t row, context& c) noexcept
       : table_(&of), row_(row), context_(&c) {}
 

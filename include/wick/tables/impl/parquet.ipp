@@ -21,7 +21,7 @@ namespace wick::inline v0_1::detail {
 struct parquet_table::state : parquet_files, std::enable_shared_from_this<state> {
   state(const files& of, const std::vector<std::string>& names, const std::vector<parquet_field>& fields,
         const parquet_options& how)
-      : parquet_files(of, names, fields, how), kept(how.kept_bytes / 4 * 3) {}
+      : parquet_files(of, names, fields, how), kept(how.kept_bytes / 4 * 3, groups.size()) {}
 
   /// Work for an I/O thread. (A lambda here would cause a g++ warning.)
   struct decoder {
@@ -155,7 +155,7 @@ std::string parquet_table::note() const {
 
 bool parquet_table::find(std::uint64_t row, context& c, loaded_row& out) {
   const std::size_t number = state_->group_of(row);
-  group_ptr in = state_->kept.find(*state_->groups[number]);
+  group_ptr in = state_->kept.find(*state_->groups[number], c.on()->this_slot());
   if (in == nullptr) return false;
   out = state_->place(number, row, std::move(in), &c);
   const std::size_t beside = state_->bytes_beside(out);

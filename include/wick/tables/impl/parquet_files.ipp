@@ -168,7 +168,7 @@ struct parquet_files {
                     " rows; the file is damaged");
       const auto rows = static_cast<std::uint64_t>(about->num_rows());
       if (rows != 0 && (!range || !excludes(*about, range->leaf, options.where))) {
-        groups.push_back(std::make_unique<row_group>(f, g, row, size_of_group(*about, here)));
+        groups.push_back(std::make_unique<row_group>(f, g, row, size_of_group(*about, here), groups.size()));
         begins.push_back(begins.back() + rows);
       }
       row += rows;

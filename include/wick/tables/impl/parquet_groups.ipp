@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -100,13 +101,14 @@ struct group_decoding {
 };
 
 struct row_group {
-  row_group(std::size_t f, int n, std::uint64_t first, std::size_t size)
-      : file(f), number(n), first_row(first), bytes(size) {}
+  row_group(std::size_t f, int n, std::uint64_t first, std::size_t size, std::size_t in_table)
+      : file(f), number(n), first_row(first), bytes(size), place(in_table) {}
 
   const std::size_t file;
   const int number;               // in the file
   const std::uint64_t first_row;  // in the file
   const std::size_t bytes;        // approximate memory while it is decoded
+  const std::size_t place;        // in the table
 
   std::atomic<std::uint64_t> used{0};  // last use, counted in decoded groups
   std::atomic<bool> fresh{false};      // no sample has had a row of it since it was decoded
@@ -120,7 +122,9 @@ struct row_group {
 /// The groups in memory: the most recently used, as many as fit.
 class kept_groups {
  public:
-  explicit kept_groups(std::size_t most) noexcept : most_(most) {}
+  /// \param most  bytes  \param groups  of the table
+  kept_groups(std::size_t most, std::size_t groups) noexcept
+      : most_(most), entries_(std::clamp<std::size_t>(groups, 1, most_entries)) {}
 
   std::uint64_t decoded() const noexcept { return decoded_.load(std::memory_order_relaxed); }
   std::size_t most() const noexcept { return most_; }
@@ -130,17 +134,33 @@ class kept_groups {
     return {kept_.size(), bytes_};
   }
 
+  /// Null if it isn't in memory.
   group_ptr find(row_group& of) const {
     group_ptr out;
     {
       const auto lock = lock_briefly(of.mutex);
       out = of.kept;
     }
-    // Time is counted in decoded groups, so that threads sharing a group don't write to it constantly.
-    const std::uint64_t now = decoded();
-    if (out != nullptr && of.used.load(std::memory_order_relaxed) != now)
-      of.used.store(now, std::memory_order_relaxed);
+    note_use(of, out);
     return out;
+  }
+  /// The same for a worker of this number: rows of groups that it has asked for before write nothing that
+  /// other workers use.
+  group_ptr find(row_group& of, std::size_t worker) {
+    shelf& mine = shelves_[worker % shelves];
+    const auto lock = lock_briefly(mine.mutex);
+    if (mine.entries.empty()) mine.entries.resize(entries_);
+    shelf::entry& at = mine.at(of);
+    if (at.of != &of) {
+      const auto with_it = lock_briefly(of.mutex);
+      if (of.kept == nullptr) return nullptr;
+      // Another counter of references, so that copies don't write to the one that all workers have.
+      const auto owned = std::make_shared<const owner>(of.kept);
+      at.group = group_ptr(owned, owned->group.get());
+      at.of = &of;
+    }
+    note_use(of, at.group);
+    return at.group;
   }
 
   /// The right to decode a group for all samples, or another thread's decoding to wait for, or neither, if
@@ -220,16 +240,47 @@ class kept_groups {
           });
       row_group& old = **oldest;
       kept_.erase(oldest);
-      std::lock_guard with_it(old.mutex);
-      bytes_ -= old.kept->bytes;
-      dropped.push_back(std::move(old.kept));
+      {
+        std::lock_guard with_it(old.mutex);
+        bytes_ -= old.kept->bytes;
+        dropped.push_back(std::move(old.kept));
+      }
+      for (shelf& each : shelves_) {  // no worker puts it there any more
+        const auto with_it = lock_briefly(each.mutex);
+        if (!each.entries.empty() && each.at(old).of == &old) each.at(old) = {};
+      }
     }
     kept_.push_back(&come);
   }
 
-  const std::size_t most_;
+  /// Time is counted in decoded groups, so that threads sharing a group don't write to it constantly.
+  void note_use(row_group& of, const group_ptr& found) const noexcept {
+    const std::uint64_t now = decoded();
+    if (found != nullptr && of.used.load(std::memory_order_relaxed) != now)
+      of.used.store(now, std::memory_order_relaxed);
+  }
+
+  /// What a worker's counter of references counts, on cache lines of its own.
+  struct alignas(64) owner {
+    explicit owner(group_ptr of) noexcept : group(std::move(of)) {}
+    group_ptr group;
+  };
+  /// The groups that a worker has had rows of.
+  struct alignas(64) shelf {
+    struct entry {
+      const row_group* of = nullptr;
+      group_ptr group;
+    };
+    entry& at(const row_group& of) noexcept { return entries[of.place % entries.size()]; }
+    std::mutex mutex;            // taken before a group's
+    std::vector<entry> entries;  // empty until the worker comes
+  };
+  static constexpr std::size_t shelves = 64, most_entries = 1024;
+
+  const std::size_t most_, entries_;
   std::atomic<std::uint64_t> decoded_{0};
-  mutable std::mutex mutex_;  // taken before a group's
+  std::array<shelf, shelves> shelves_;
+  mutable std::mutex mutex_;  // taken before a group's and a shelf's
   std::vector<row_group*> kept_;
   std::size_t bytes_ = 0;
 };
