@@ -566,6 +566,12 @@ int __wrap_getrusage(int, rusage* to) {
 
 // libstdc++ starts and joins threads by these, which a program may define.
 int pthread_create(pthread_t* handle, const pthread_attr_t* with, void* (*run)(void*), void* argument) {
+  static const auto create =
+      real<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+  // Arrow's allocator has threads of its own, the first before main().
+  ::Dl_info caller{};
+  if (::dladdr(SITE, &caller) != 0 && std::strstr(caller.dli_fname, "libarrow") != nullptr)
+    return create(handle, with, run, argument);
   begin();
   if (threads.size() == most_threads) give_up("more threads than the machine has processors");
   thread* const t = [] {
@@ -578,8 +584,6 @@ int pthread_create(pthread_t* handle, const pthread_attr_t* with, void* (*run)(v
   t->argument = argument;
   t->now = me->now + start_cost;
   horizon = std::min(horizon, t->now + turn);
-  static const auto create =
-      real<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
   const int failed = create(
       &t->handle, with,
       [](void* mine) -> void* {

@@ -14,6 +14,10 @@
 
 #include "machine.hpp"
 #include <wick/core.hpp>
+#ifdef WICK_SHARING_ARROW
+#include "table.hpp"
+#include <wick/tables/parquet.hpp>
+#endif
 
 namespace {
 
@@ -24,6 +28,16 @@ struct result {
   std::uint64_t samples = 0, batches = 0;
 };
 
+template <class Batch>
+std::uint64_t rows_in(const Batch& batch) {
+  if constexpr (requires { batch.extents(); }) {
+    return static_cast<std::uint64_t>(batch.extents()[0]);
+  } else {
+    const auto& [values, label] = batch;
+    return rows_in(label);
+  }
+}
+
 // Counts an epoch, after one that warms the caches.
 template <class Pipeline>
 result epoch_of(Pipeline pipeline, std::size_t workers, bool places) {
@@ -32,7 +46,7 @@ result epoch_of(Pipeline pipeline, std::size_t workers, bool places) {
   static_cast<void>(sharing::count(places));
   result out;
   for (auto& batch : train.epoch(1)) {
-    out.samples += static_cast<std::uint64_t>(batch.extents()[0]);
+    out.samples += rows_in(batch);
     ++out.batches;
     sharing::work(500);
   }
@@ -53,16 +67,18 @@ auto computed(std::uint64_t ns) {
 }
 
 using record = std::array<std::uint8_t, 1024>;
+std::string folder() {
+  const char* const named = std::getenv("WICK_SHARING_FOLDER");
+  if (named == nullptr) std::fprintf(stderr, "bench/sharing: run it by bench/run.sh sharing\n"), std::exit(2);
+  return named;
+}
 // 64 files of 64 records of 1 KB.
 std::string record_files() {
-  const char* const folder = std::getenv("WICK_SHARING_FOLDER");
-  if (folder == nullptr)
-    std::fprintf(stderr, "bench/sharing: run it by bench/run.sh sharing\n"), std::exit(2);
-  const std::string pattern = std::string(folder) + "/records-*.bin";
-  if (std::ifstream(std::string(folder) + "/records-63.bin")) return pattern;
+  const std::string pattern = folder() + "/records-*.bin";
+  if (std::ifstream(folder() + "/records-63.bin")) return pattern;
   for (int f = 0; f < 64; ++f) {
     std::string all(64 * sizeof(record), static_cast<char>(f));
-    std::ofstream(std::string(folder) + "/records-" + std::to_string(f) + ".bin", std::ios::binary) << all;
+    std::ofstream(folder() + "/records-" + std::to_string(f) + ".bin", std::ios::binary) << all;
   }
   return pattern;
 }
@@ -70,6 +86,23 @@ auto reading() {
   return wick::records<record>(wick::files(record_files())) | wick::shuffle() | wick::read() |
          wick::decode_raw<record>();
 }
+
+#ifdef WICK_SHARING_ARROW
+struct table_row {
+  std::array<float, sharing::numbers_a_row> values;
+  std::int64_t label;
+};
+auto table_rows() {
+  const std::string path = folder() + "/rows.parquet";
+  if (!std::ifstream(path)) {
+    const std::string failed = sharing::write_table(path, 16'384, 1024);
+    if (!failed.empty())
+      std::fprintf(stderr, "bench/sharing: %s: %s\n", path.c_str(), failed.c_str()), std::exit(2);
+  }
+  const wick::parquet<table_row> rows(path, {"values", "label"});
+  return rows | wick::block_shuffle(rows.groups(), 8) | wick::read();
+}
+#endif
 
 struct pipeline {
   const char* name;
@@ -107,6 +140,10 @@ constexpr pipeline pipelines[] = {
        sharing::refuse_cached_reads(true);
        return epoch_of(reading() | wick::array_batch(64), w, p);
      }},
+#ifdef WICK_SHARING_ARROW
+    {"parquet", "rows of 64 floats of a Parquet file, whose groups are in memory, batches of 64",
+     [](std::size_t w, bool p) { return epoch_of(table_rows() | wick::array_batch(64), w, p); }},
+#endif
     {"cache", "20 us a sample, kept in memory, batches of 64",
      [](std::size_t w, bool p) {
        return epoch_of(wick::in_memory(numbers(16'384)) | computed(20'000) | wick::cache_in_memory() |
