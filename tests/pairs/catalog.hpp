@@ -36,6 +36,10 @@ namespace pairs {
 using namespace wick;  // NOLINT(google-build-using-namespace): the table shows expressions as users write
                        // them
 
+/// Of a user. pairs.py adds function templates that take anything, named as those that wick calls: wick must
+/// not find them by argument-dependent lookup.
+namespace user {
+
 // ---- items ----
 
 struct parts {
@@ -139,6 +143,10 @@ class example_set : public torch::data::datasets::Dataset<example_set> {
   c10::optional<std::size_t> size() const override { return 10; }
 };
 #endif
+
+}  // namespace user
+
+using namespace user;  // NOLINT(google-build-using-namespace): as above
 
 // ---- the check ----
 

@@ -273,6 +273,34 @@ def all_pairs(features, only_landing):
 # ---- compiling ----
 
 
+KEYWORDS = """alignas alignof and asm auto bool catch char co_await co_return co_yield const constexpr decltype defined delete double
+    else explicit float for if int long new noexcept not offsetof operator or requires return short sizeof static_assert switch this
+    throw typeid unsigned void volatile while xor bitand""".split()
+
+
+def functions_of_users():
+    """Function templates named as all functions that wick calls without a namespace, but for those that the standard library or
+    the table calls so."""
+    called = re.compile(r"(?<![\w:.>~])([a-z][a-z0-9_]*)\s*\(")
+    names = set()
+    for file in (ROOT / "include" / "wick").rglob("*.?pp"):
+        code = re.sub(r'//.*|"(\\.|[^"\\\n])*"', "", file.read_text(encoding="utf-8"))
+        names.update(called.findall(code))
+    names -= set(re.findall(r"\w+", (HERE / "catalog.hpp").read_text(encoding="utf-8")))
+    names -= set(re.findall(r"(\w+)\s*[(<{]", Path(__file__).read_text(encoding="utf-8")))
+    names -= set(KEYWORDS) | {"begin", "data", "end", "get", "size", "swap"}
+    lines = []
+    for name in sorted(names):
+        lines.append(f"template <class... T> void {name}(T&&...) = delete;")
+        for count in range(1, 5):
+            types = ", ".join(f"class T{i}" for i in range(count))
+            for first in ("{}&&", "{}&", "const {}&"):
+                other = first if first.startswith("const") else "{}&&"
+                arguments = [(other if i else first).format(f"T{i}") for i in range(count)]
+                lines.append(f"template <{types}> void {name}({', '.join(arguments)}) = delete;")
+    return "namespace pairs::user {\n" + "\n".join(lines) + "\n}\n"
+
+
 class compiler:
     def __init__(self, command, features, folder):
         self.folder = Path(folder)
@@ -281,7 +309,7 @@ class compiler:
         self.command += [f"-DWICK_PAIRS_{f.upper()}" for f in features if f != "core"]
         self.clang = "clang" in subprocess.run([command[0], "--version"], capture_output=True, text=True).stdout
         header = self.folder / "precompiled.hpp"
-        header.write_text('#include "catalog.hpp"\n')
+        header.write_text('#include "catalog.hpp"\n' + functions_of_users())
         out = self.folder / ("precompiled.hpp.pch" if self.clang else "precompiled.hpp.gch")
         make = [c for c in self.command if c != "-fsyntax-only"] + ["-x", "c++-header", str(header), "-o", str(out)]
         run = subprocess.run(make, capture_output=True, text=True)

@@ -186,7 +186,7 @@ void carry_out_fields(T& value) {
   if constexpr (requires { value.carry_out(); })
     value.carry_out();
   else if constexpr (composite<T> || container_like<T> || optional_like<T>)
-    for_each_inside(value, [](auto& inner) { carry_out_fields(inner); });
+    detail::for_each_inside(value, [](auto& inner) { detail::carry_out_fields(inner); });
 }
 
 /// A column of objects that are materialized before they are put, so no undecoded image leaves a batch.
@@ -195,7 +195,7 @@ class group_column : public object_column<materialized_t<Item>> {
  public:
   void put(std::size_t i, Item&& value) {
     auto made = materialized<Item>::make(std::move(value));
-    carry_out_fields(made);
+    detail::carry_out_fields(made);
     object_column<materialized_t<Item>>::put(i, std::move(made));
   }
 };

@@ -58,9 +58,9 @@ class cache_in_memory_stage {
   template <class Item>
   Item operator()(Item item, context& c) const {
     comes_to_cache(c, options_.freeze_random, traits.name);
-    settle(item);
+    detail::settle(item);
     if (cache_ == nullptr) return item;  // no loader: a test calls it
-    const std::size_t bytes = sizeof(memory_cache::kept<Item>) + bytes_beside(item);
+    const std::size_t bytes = sizeof(memory_cache::kept<Item>) + detail::bytes_beside(item);
     if (!cache_->reserve(bytes)) return item;
     try {
       owned<memory_cache::entry> kept(new memory_cache::kept<Item>(cloning<Item>::of(item)));
@@ -77,7 +77,7 @@ class cache_in_memory_stage {
   /// Starts with an empty cache, because a changed source has other samples.
   template <class Source>
   void refresh(const Source& source) {
-    cache_ = std::make_shared<memory_cache>(samples_of(source), options_.bytes);
+    cache_ = std::make_shared<memory_cache>(detail::samples_of(source), options_.bytes);
   }
   std::string note() const { return cache_ == nullptr ? std::string() : cache_->note(); }
 

@@ -55,7 +55,7 @@ struct disk_cache_read {
     auto asking = c->run_blocking([cache, source, c, reserved] {
       asked_sample out;
       try {
-        c->set_origin(origin_of(source->at(c->index())));
+        c->set_origin(detail::origin_of(source->at(c->index())));
         out.found = cache->look(c->index(), c->origin(), out.where);
       } catch (const std::exception&) {  // from the source, which throws again when the sample is made
         return out;
@@ -74,7 +74,7 @@ struct disk_cache_read {
     std::optional<Item> out;
     if (asked.found) {
       cache_reader in(asked.all->span());
-      load(out.emplace(), in);
+      detail::load(out.emplace(), in);
     }
     co_return out;
   }
@@ -94,11 +94,11 @@ struct disk_cache_write {
     // The sample is there in two forms: the item, and its bytes to write.
     auto room = c->reserve(2 * bytes_beside<false>(item));
     co_await room;
-    settle(item);
+    detail::settle(item);
     if (cache == nullptr) co_return item;  // no loader: a test calls it
     cache_writer out;
-    out.reserve(sizeof(Item) + bytes_beside(item) + 64);
-    save(item, out);
+    out.reserve(sizeof(Item) + detail::bytes_beside(item) + 64);
+    detail::save(item, out);
     // Without an origin, the source has thrown when it was asked for it.
     if (c->origin() != 0 && cache->add(c->index(), c->origin(), out.take())) {
       auto writing = c->run_blocking([cache, c] { cache->settle(c->index()); });
@@ -128,10 +128,11 @@ class cache_on_disk_stage {
   /// this one.
   template <class Item, class Source>
   void open(const Source& source, fingerprint_hash before) {
-    before.add(fingerprint_of(source)).add(options_.version);
+    before.add(detail::fingerprint_of(source)).add(options_.version);
     describe_type<Item>(before);
     cache_ = nullptr;
-    cache_ = std::make_shared<disk_cache>(folder_, before.value(), samples_of(source), options_.bytes);
+    cache_ =
+        std::make_shared<disk_cache>(folder_, before.value(), detail::samples_of(source), options_.bytes);
   }
 
   /// The kept sample, if that needs no waiting. Otherwise, `reserved` is the number of bytes that it has for
@@ -145,7 +146,7 @@ class cache_on_disk_stage {
     try {
       cached_file_reader in(where);
       Item out{};
-      load(out, in);
+      detail::load(out, in);
       cache_->count(true, lane_of(c));
       return out;
     } catch (const cache_reader::unavailable&) {
@@ -156,7 +157,7 @@ class cache_on_disk_stage {
   template <class Source>
   bool is_absent(const Source& source, context& c) const {
     try {
-      const std::optional<std::uint64_t> origin = origin_at_once(source.at(c.index()));
+      const std::optional<std::uint64_t> origin = detail::origin_at_once(source.at(c.index()));
       if (!origin || !cache_->is_absent(c.index())) return false;
       c.set_origin(*origin);
     } catch (const std::exception&) {  // from the source

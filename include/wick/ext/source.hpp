@@ -13,12 +13,13 @@
 namespace wick::inline v0_1::ext {
 
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
-/// `at` at once and for every sample, so it must be truly const, cheap, and without I/O. Its result may point
-/// into the source, which outlives it. A source may have more members. `std::string key(i) const` is the
-/// sample's name in error messages. `void prefetch(i, std::size_t most) const noexcept` is a hint that a call
-/// of `at(i)` follows soon; it calls prefetch_bytes with `most`. `length(i) const` is the sample's length
-/// when it gets to bucket() or pack(). `std::string note() const` is a line for the report. `std::uint64_t
-/// fingerprint() const` differs when the data does (a resume with other data is refused).
+/// `at` at once and for every sample, some twice, so it must be truly const, cheap, and without I/O, and give
+/// the same each time. Its result may point into the source, which outlives it. A source may have more
+/// members. `std::string key(i) const` is the sample's name in error messages. `void prefetch(i, std::size_t
+/// most) const noexcept` is a hint that a call of `at(i)` follows soon; it calls prefetch_bytes with `most`.
+/// `length(i) const` is the sample's length when it gets to bucket() or pack(). `std::string note() const` is
+/// a line for the report. `std::uint64_t fingerprint() const` differs when the data does (a resume with other
+/// data is refused).
 ///
 /// A source must not change while a loader has it. The loader's workers read it from the first epoch() or
 /// next() until the loader is gone, even between two epochs, when they make the next epoch's first batches.
@@ -156,7 +157,7 @@ std::uint64_t fingerprint_of(const S& from) {
                 }) {
     return from.fingerprint();
   } else {
-    return fingerprint_hash().add(samples_of(from)).value();
+    return fingerprint_hash().add(detail::samples_of(from)).value();
   }
 }
 

@@ -234,12 +234,12 @@ task<typename read_result<T>::type> read_part(T part, context* c, read_options o
   if constexpr (!read_result<T>::differs) {
     co_return std::move(part);
   } else if constexpr (is_sample<T>) {
-    auto reading = read_tuple(std::tuple(std::move(part.data), std::move(part.target)), c, options);
+    auto reading = detail::read_tuple(std::tuple(std::move(part.data), std::move(part.target)), c, options);
     auto got = co_await std::move(reading);
     typename read_result<T>::type out{std::move(std::get<0>(got)), std::move(std::get<1>(got))};
     co_return out;
   } else if constexpr (is_read_whole<T>) {
-    auto reading = read_tuple(std::move(part), c, options);
+    auto reading = detail::read_tuple(std::move(part), c, options);
     auto got = co_await std::move(reading);
     co_return got;
   } else if constexpr (reads_itself<T>) {
@@ -247,7 +247,7 @@ task<typename read_result<T>::type> read_part(T part, context* c, read_options o
     auto got = co_await std::move(reading);
     co_return got;
   } else {
-    const auto name = name_of_part(part);
+    const auto name = detail::name_of_part(part);
     read_operation<T> reading(std::move(part), *c, options);
     try {
       auto got = co_await reading;
@@ -268,12 +268,12 @@ task<typename read_result<std::tuple<T...>>::type> read_tuple(std::tuple<T...> p
     // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): no coroutine
     auto split = [](T&... each) { return std::tuple<T&...>(each...); };
     auto refs = std::apply(split, parts);
-    auto first_reading = read_part(std::move(std::get<0>(refs)), c, options);
+    auto first_reading = detail::read_part(std::move(std::get<0>(refs)), c, options);
     auto first = co_await std::move(first_reading);
     auto others = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::make_tuple(std::move(std::get<I + 1>(refs))...);
     }(std::make_index_sequence<sizeof...(T) - 1>{});
-    auto rest_reading = read_tuple(std::move(others), c, options);
+    auto rest_reading = detail::read_tuple(std::move(others), c, options);
     auto rest = co_await std::move(rest_reading);
     auto out = std::tuple_cat(std::make_tuple(std::move(first)), std::move(rest));
     co_return out;
@@ -311,7 +311,7 @@ class read_stage {
   template <class Item>
     requires is_read_whole<Item>
   task<typename read_result<Item>::type> operator()(Item where, context& c) const {
-    return read_part(std::move(where), &c, options_);
+    return detail::read_part(std::move(where), &c, options_);
   }
 
  private:

@@ -306,7 +306,7 @@ constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
     constexpr fit found = check_fit<came, Stage, Before...>();
     if constexpr (found == fit::yes) {
       return pipeline<Src, Before..., Stage>{
-          {std::move(p.origin), joined(std::move(p.stages), stage_list<Stage>{{std::move(s)}})}};
+          {std::move(p.origin), detail::joined(std::move(p.stages), stage_list<Stage>{{std::move(s)}})}};
     } else {
       if constexpr (found == fit::broken) say_broken<Stage, came>();
       return misfit_pipeline{};
@@ -348,7 +348,7 @@ template <class L, class R>
 constexpr auto operator|(L&& left, R&& right) {
   using left_type = std::remove_cvref_t<L>;
   if constexpr (stage_or_chain<left_type>) {
-    return joined(as_chain(std::forward<L>(left)), as_chain(std::forward<R>(right)));
+    return joined(detail::as_chain(std::forward<L>(left)), detail::as_chain(std::forward<R>(right)));
   } else if constexpr (almost_source<left_type>) {
     check_source<left_type>();
     return misfit_pipeline_of<left_type>{};
@@ -362,7 +362,7 @@ constexpr auto operator|(L&& left, R&& right) {
     if constexpr (is_chain<std::remove_cvref_t<R>>)
       return append<0>(std::move(start), std::remove_cvref_t<R>(std::forward<R>(right)));
     else
-      return append_one(std::move(start), as_stage(std::forward<R>(right)));
+      return detail::append_one(std::move(start), detail::as_stage(std::forward<R>(right)));
   }
 }
 

@@ -60,11 +60,11 @@ std::vector<double> weights_of_labels(const Source& from, LabelOf& label_of) {
   std::vector<std::int64_t> labels;
   const std::vector<std::string>* names = nullptr;
   if constexpr (has_labels) {
-    const std::uint64_t n = samples_of(from);
+    const std::uint64_t n = detail::samples_of(from);
     labels.reserve(n);
     for (std::uint64_t i = 0; i < n; ++i) {
       labels.push_back(static_cast<std::int64_t>(label_of(from.at(i))));
-      if (labels.back() < 0) refuse_label(key_of(from, i), labels.back());
+      if (labels.back() < 0) refuse_label(detail::key_of(from, i), labels.back());
     }
   }
   if constexpr (is_default && requires(const std::vector<std::string>*& to) { to = &from.classes(); })

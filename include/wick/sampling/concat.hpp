@@ -38,20 +38,20 @@ class concat_source {
   }
 
   void refresh() {
-    std::apply([](auto&... each) { (refresh_source(each), ...); }, sources_);
+    std::apply([](auto&... each) { (detail::refresh_source(each), ...); }, sources_);
     find_ends();
   }
   /// The number of samples that the sources have now. The beginning of each source is from the last
   /// refresh(), so a loader refuses the sources if the number has changed since.
   std::uint64_t size() const {
-    return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + samples_of(each)); },
+    return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + detail::samples_of(each)); },
                       sources_);
   }
   result at(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) -> result { return s.at(j); });
   }
   std::string key(std::uint64_t i) const {
-    return visit(i, [](const auto& s, std::uint64_t j) { return key_of(s, j); });
+    return visit(i, [](const auto& s, std::uint64_t j) { return detail::key_of(s, j); });
   }
   /// Only if all sources give the lengths of their samples.
   std::uint64_t length(std::uint64_t i) const
@@ -60,11 +60,11 @@ class concat_source {
     return visit(i, [](const auto& s, std::uint64_t j) { return static_cast<std::uint64_t>(s.length(j)); });
   }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    visit(i, [most](const auto& s, std::uint64_t j) { prefetch_sample(s, j, most); });
+    visit(i, [most](const auto& s, std::uint64_t j) { detail::prefetch_sample(s, j, most); });
   }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
-    std::apply([&](const auto&... s) { (h.add(fingerprint_of(s)), ...); }, sources_);
+    std::apply([&](const auto&... s) { (h.add(detail::fingerprint_of(s)), ...); }, sources_);
     return h.value();
   }
   /// The I-th source, as passed in.
@@ -77,7 +77,7 @@ class concat_source {
   void find_ends() {
     std::uint64_t end = 0;
     std::size_t s = 0;
-    std::apply([&](const auto&... each) { ((ends_[s++] = end += samples_of(each)), ...); }, sources_);
+    std::apply([&](const auto&... each) { ((ends_[s++] = end += detail::samples_of(each)), ...); }, sources_);
   }
   template <std::size_t I = 0, class F>
   decltype(auto) visit(std::uint64_t i, F&& f) const {

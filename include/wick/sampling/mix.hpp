@@ -38,7 +38,7 @@ template <class Source, class... Order>
 class mix_part {
  public:
   mix_part(const Source& from, stage_list<Order...> order) : stages_(std::move(order)) {
-    take(samples_of(from));
+    take(detail::samples_of(from));
   }
 
   /// Takes the current number of samples in the source.
@@ -56,7 +56,7 @@ class mix_part {
   /// Adds the stages to the hash. The source's fingerprint covers the number of samples.
   void add_to(fingerprint_hash& h) const {
     each([&](std::size_t, const auto& s) {
-      h.add(stage_name(s));
+      h.add(detail::stage_name(s));
       if constexpr (requires { s.fingerprint(); }) h.add(s.fingerprint());
     });
   }
@@ -125,7 +125,7 @@ class mix_stage {
         same = same && part.all() == all;
         part.take(all);
       };
-      (take(std::get<I>(next.part), samples_of(joined.template get<I>())), ...);
+      (take(std::get<I>(next.part), detail::samples_of(joined.template get<I>())), ...);
     }(std::index_sequence_for<Parts...>{});
     if (!same) go_by(std::move(next));
   }

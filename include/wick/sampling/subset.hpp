@@ -43,7 +43,7 @@ class matching_stage {
   template <class Source>
   void refresh(const Source& from) {
     auto found = std::make_shared<std::vector<std::uint64_t>>();
-    const std::uint64_t n = samples_of(from);
+    const std::uint64_t n = detail::samples_of(from);
     for (std::uint64_t i = 0; i < n; ++i) {
       if (keeps(from.at(i))) found->push_back(i);
     }

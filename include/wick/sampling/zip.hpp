@@ -112,7 +112,7 @@ class zip_source {
   /// they were paired by name
   void refresh() {
     const std::uint64_t before = size_;
-    std::apply([](auto&... each) { (refresh_source(each), ...); }, sources_);
+    std::apply([](auto&... each) { (detail::refresh_source(each), ...); }, sources_);
     if (by_names_ && size() != before) refuse_new_names(before, size());
     count();
   }
@@ -121,7 +121,7 @@ class zip_source {
   std::uint64_t size() const {
     std::uint64_t n = size_;
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (n == size_) n = samples_of(get<I>());
+      if (n == size_) n = detail::samples_of(get<I>());
     });
     return n;
   }
@@ -141,13 +141,13 @@ class zip_source {
   }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      prefetch_sample(get<I>(), place<I>(i), most);
+      detail::prefetch_sample(get<I>(), place<I>(i), most);
     });
   }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      h.add(fingerprint_of(get<I>()));
+      h.add(detail::fingerprint_of(get<I>()));
       if (places_[I] != nullptr) h.add(places_[I]->data(), places_[I]->size() * sizeof(std::uint64_t));
     });
     return h.value();
@@ -160,9 +160,9 @@ class zip_source {
 
  private:
   void count() {
-    const std::uint64_t n = samples_of(get<0>());
+    const std::uint64_t n = detail::samples_of(get<0>());
     each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (const std::uint64_t other = samples_of(get<I>()); other != n) refuse_counts(I, other, n);
+      if (const std::uint64_t other = detail::samples_of(get<I>()); other != n) refuse_counts(I, other, n);
     });
     size_ = n;
   }

@@ -44,7 +44,7 @@ class memory_items {
     }
   }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(first_ + i, sizeof(T), most);
+    detail::prefetch_bytes(first_ + i, sizeof(T), most);
   }
   /// A hash of the items if their bytes or characters can be hashed, else of their number.
   std::uint64_t fingerprint() const noexcept {

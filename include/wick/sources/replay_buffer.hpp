@@ -104,7 +104,7 @@ class replay_view {
   }
   std::string key(std::uint64_t i) const { return "entry " + std::to_string(at(i).target); }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(&at(i), sizeof(sample<T, std::int64_t>), most);
+    detail::prefetch_bytes(&at(i), sizeof(sample<T, std::int64_t>), most);
   }
   /// A hash of the number of entries, now and in total. The contents don't count.
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(size_).add(appended_).value(); }

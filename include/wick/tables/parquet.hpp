@@ -115,7 +115,7 @@ class [[nodiscard]] parquet_read {
       take(out, 0);
     } else {
       std::size_t field = 0;
-      with_fields(out, [&](auto&... each) { (take(each, field++), ...); });
+      detail::with_fields(out, [&](auto&... each) { (take(each, field++), ...); });
     }
     return out;
   }

@@ -37,13 +37,13 @@ std::size_t length_in(const T& value) {
   if constexpr (ragged<T>) {
     return value.size();
   } else {
-    return with_fields(value, [](const auto&... field) {
+    return detail::with_fields(value, [](const auto&... field) {
       std::size_t out = 0;
       bool found = false;
       const auto look = [&](const auto& f) {
         using type = std::remove_cvref_t<decltype(f)>;
         if constexpr (has_length<type>()) {
-          if (!std::exchange(found, true)) out = length_in(f);
+          if (!std::exchange(found, true)) out = detail::length_in(f);
         }
       };
       (look(field), ...);

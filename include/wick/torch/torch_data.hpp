@@ -93,7 +93,7 @@ struct ready_value {
 template <class Dataset>
 class torch_data_item {
  public:
-  using read_type = decltype(sample_of(std::declval<typename Dataset::BatchType>().front()));
+  using read_type = decltype(detail::sample_of(std::declval<typename Dataset::BatchType>().front()));
 
   torch_data_item(dataset_copies<Dataset>* from, std::size_t index) noexcept : from_(from), index_(index) {}
   /// \throws what the data set throws
@@ -103,7 +103,7 @@ class torch_data_item {
       if (got.size() != 1)
         throw error("torch_data: the data set gave " + std::to_string(got.size()) +
                     " examples where one was asked for");
-      return sample_of(std::move(got.front()));
+      return detail::sample_of(std::move(got.front()));
     })};
   }
 

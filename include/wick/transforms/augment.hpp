@@ -44,8 +44,8 @@ class augment_stage {
   template <class Item>
     requires(is_of_parts<any_placed, Item> && holds<any_colored, Item>())
   Item operator()(Item item, context& c) const {
-    const frame size = frame_of(item);
-    fill_visible(item);
+    const frame size = detail::frame_of(item);
+    detail::fill_visible(item);
     for (const augment_op& op : self().draw(size, c)) {
       const auto color = [&](lazy_image& picture) {
         if (picture.color_stages()) picture.apply(*op.color);

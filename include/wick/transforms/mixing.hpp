@@ -134,7 +134,7 @@ class mosaic_stage {
     mosaic_plan plan;
     plan.count = 1;
     for (made& other : all.others) from.at(plan.count++) = &other;
-    for (std::size_t i = 0; i < plan.count; ++i) plan.sizes[i] = frame_of(*from[i]);
+    for (std::size_t i = 0; i < plan.count; ++i) plan.sizes[i] = detail::frame_of(*from[i]);
     arrange(plan, c.random());
     put_together(from, plan);
     return own;
@@ -176,7 +176,7 @@ class mosaic_stage {
   }
   template <class T>
   void each_field(const std::array<T*, 4>& from, const mosaic_plan& plan) const {
-    with_fields(*from[0], [&]<class... F>(F&...) {
+    detail::with_fields(*from[0], [&]<class... F>(F&...) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (put_together(field_of_all<I, F>(from, plan.count), plan), ...);
       }(std::index_sequence_for<F...>{});
@@ -186,7 +186,7 @@ class mosaic_stage {
   static std::array<F*, 4> field_of_all(const std::array<T*, 4>& from, std::size_t count) {
     std::array<F*, 4> out{};
     for (std::size_t i = 0; i < count; ++i)
-      with_fields(*from[i], [&](auto&... f) { out[i] = &std::get<I>(std::tie(f...)); });
+      detail::with_fields(*from[i], [&](auto&... f) { out[i] = &std::get<I>(std::tie(f...)); });
     return out;
   }
   void join_pictures(image* const* from, const mosaic_plan& plan) const;

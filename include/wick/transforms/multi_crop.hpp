@@ -59,7 +59,7 @@ class views {
     fingerprint_hash all;
     all.add(std::uint64_t{Count});
     for_each_stage(stages_, [&all]<class S>(const S& stage) {
-      all.add(stage_name(stage));
+      all.add(detail::stage_name(stage));
       if constexpr (traits_of<S>.has_fingerprint) all.add(std::uint64_t{stage.fingerprint()});
     });
     return all.value();

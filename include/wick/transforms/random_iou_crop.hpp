@@ -46,12 +46,12 @@ class random_iou_crop_stage {
   template <class Item>
     requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>() && holds<any_boxes, Item>())
   Item operator()(Item item, context& c) const {
-    const frame size = frame_of(item);
+    const frame size = detail::frame_of(item);
     const boxes* of = nullptr;
     const auto look = [&of](const boxes& each) { of = of == nullptr ? &each : of; };
     for_each_part<any_boxes>(item, look);
     const std::optional<rect> part = of == nullptr ? std::nullopt : choose(size, *of, c.random());
-    fill_visible(item);
+    detail::fill_visible(item);
     if (!part) return item;
     geometry_step step = geometry_step::crop(*part);
     step.by_middle = true;

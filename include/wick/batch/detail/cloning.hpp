@@ -62,7 +62,7 @@ struct cloning<T> {
   static T of(const T& item) {
     return std::apply(
         [](const auto&... field) { return T{cloning<std::remove_cvref_t<decltype(field)>>::of(field)...}; },
-        tie_fields(item));
+        detail::tie_fields(item));
   }
 };
 template <class... T>

@@ -111,7 +111,7 @@ class composite_column {
     std::apply([&](auto&... c) { (c.begin(n, order, pool, ++number), ...); }, columns_);
   }
   void put(std::size_t i, T&& value) {
-    with_fields(value, [&](auto&... fields) {
+    detail::with_fields(value, [&](auto&... fields) {
       std::apply([&](auto&... c) { (c.put(i, std::move(fields)), ...); }, columns_);
     });
   }

@@ -182,7 +182,7 @@ decltype(auto) with_fields(T& v, F&& f) {
   else if constexpr (is_tuple_like<std::remove_const_t<T>>)
     return std::apply(std::forward<F>(f), v);
   else
-    return std::apply(std::forward<F>(f), tie_fields(v));
+    return std::apply(std::forward<F>(f), detail::tie_fields(v));
 }
 
 template <class T>
@@ -206,7 +206,7 @@ concept optional_like = requires(T& t) {
 template <class T, class F>
 void for_each_inside(T& item, F&& f) {
   if constexpr (composite<std::remove_const_t<T>>) {
-    with_fields(item, [&f](auto&... fields) { (f(fields), ...); });
+    detail::with_fields(item, [&f](auto&... fields) { (f(fields), ...); });
   } else if constexpr (container_like<std::remove_const_t<T>>) {
     for (auto& one : item) f(one);
   } else if (item.has_value()) {
@@ -217,7 +217,7 @@ void for_each_inside(T& item, F&& f) {
 /// The field types of a composite, decayed, as a std::tuple.
 template <class T>
 struct field_types {
-  using type = typename decltype(with_fields(std::declval<T&>(), [](auto&... f) {
+  using type = typename decltype(detail::with_fields(std::declval<T&>(), [](auto&... f) {
     return std::type_identity<std::tuple<std::remove_cvref_t<decltype(f)>...>>{};
   }))::type;
 };

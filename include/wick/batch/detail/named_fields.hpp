@@ -16,12 +16,13 @@ namespace wick::inline v0_1::detail {
 template <class T>
 auto all_fields(T& value) {
   if constexpr (composite<T>)
-    return with_fields(value, [](auto&... fields) { return std::tuple_cat(all_fields(fields)...); });
+    return detail::with_fields(value,
+                               [](auto&... fields) { return std::tuple_cat(detail::all_fields(fields)...); });
   else
     return std::tie(value);
 }
 template <class T>
-using all_fields_of = decltype(all_fields(std::declval<T&>()));
+using all_fields_of = decltype(detail::all_fields(std::declval<T&>()));
 
 template <class To, class From>
 inline constexpr bool as_many_fields = std::tuple_size_v<To> == std::tuple_size_v<From>;
@@ -46,7 +47,7 @@ class named_columns : public column_of<Item, Output> {
     Named named{};
     [&]<std::size_t... I>(auto to, auto from, std::index_sequence<I...>) {
       ((std::get<I>(to) = std::move(std::get<I>(from))), ...);
-    }(all_fields(named), all_fields(batch),
+    }(detail::all_fields(named), detail::all_fields(batch),
       std::make_index_sequence<std::tuple_size_v<all_fields_of<Named>>>{});
     return named;
   }

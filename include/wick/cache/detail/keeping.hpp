@@ -33,10 +33,10 @@ void settle(T& item) {
   } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, bytes> ||
                        std::is_same_v<T, std::string>) {
   } else if constexpr (composite<T> || optional_like<T>) {
-    for_each_inside(item, [](auto& inner) { settle(inner); });
+    detail::for_each_inside(item, [](auto& inner) { detail::settle(inner); });
   } else if constexpr (container_like<T>) {
     if constexpr (!std::is_arithmetic_v<typename T::value_type>)
-      for_each_inside(item, [](auto& inner) { settle(inner); });
+      detail::for_each_inside(item, [](auto& inner) { detail::settle(inner); });
   }
 }
 
@@ -62,7 +62,7 @@ std::size_t bytes_beside(const T& item) {
     return all;
   } else if constexpr (composite<T> || optional_like<T>) {
     std::size_t all = 0;
-    for_each_inside(item, [&](const auto& inner) { all += bytes_beside<Settled>(inner); });
+    detail::for_each_inside(item, [&](const auto& inner) { all += bytes_beside<Settled>(inner); });
     return all;
   } else {
     return 0;

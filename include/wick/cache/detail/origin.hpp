@@ -62,13 +62,13 @@ void add_origin(origin_hash& h, const T& item) {
     field_access<T>::write_to(item, slot{all.data(), false});
     h.add(all.data(), all.size());
   } else if constexpr (composite<T>) {
-    with_fields(item, [&h](const auto&... field) { (add_origin(h, field), ...); });
+    detail::with_fields(item, [&h](const auto&... field) { (detail::add_origin(h, field), ...); });
   } else if constexpr (requires { item.has_value(), *item; }) {
     h.add(std::uint64_t{item.has_value()});
-    if (item.has_value()) add_origin(h, *item);
+    if (item.has_value()) detail::add_origin(h, *item);
   } else if constexpr (range_of_others<T>) {
     std::uint64_t count = 0;
-    for (const auto& one : item) add_origin(h, one), ++count;
+    for (const auto& one : item) detail::add_origin(h, one), ++count;
     h.add(count);
   } else if constexpr (!std::is_empty_v<T>) {
     static_assert(
@@ -83,14 +83,14 @@ void add_origin(origin_hash& h, const T& item) {
 template <class T>
 std::uint64_t origin_of(const T& item) {
   origin_hash h(true);
-  add_origin(h, item);
+  detail::add_origin(h, item);
   return h.value();
 }
 /// The same number, if it is known without waiting.
 template <class T>
 std::optional<std::uint64_t> origin_at_once(const T& item) {
   origin_hash h(false);
-  add_origin(h, item);
+  detail::add_origin(h, item);
   return h.complete ? std::optional<std::uint64_t>(h.value()) : std::nullopt;
 }
 

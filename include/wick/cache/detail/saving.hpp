@@ -79,13 +79,13 @@ void save(const T& value, cache_writer& out) {
     if constexpr (is_plain_number<typename T::value_type>) {
       out.put(value.data(), value.size() * sizeof(typename T::value_type));
     } else {
-      for (const auto& one : value) save(one, out);
+      for (const auto& one : value) detail::save(one, out);
     }
   } else if constexpr (optional_like<T>) {
     out.number(std::uint8_t{value.has_value()});
-    if (value.has_value()) save(*value, out);
+    if (value.has_value()) detail::save(*value, out);
   } else {
-    for_each_inside(value, [&out](const auto& field) { save(field, out); });
+    detail::for_each_inside(value, [&out](const auto& field) { detail::save(field, out); });
   }
 }
 
@@ -110,12 +110,12 @@ void load(T& value, cache_reader& in) {
     if constexpr (is_plain_number<typename T::value_type>) {
       in.take(value.data(), value.size() * sizeof(typename T::value_type));
     } else {
-      for (auto& one : value) load(one, in);
+      for (auto& one : value) detail::load(one, in);
     }
   } else if constexpr (optional_like<T>) {
-    if (in.number<std::uint8_t>() != 0) load(value.emplace(), in);
+    if (in.number<std::uint8_t>() != 0) detail::load(value.emplace(), in);
   } else {
-    for_each_inside(value, [&in](auto& field) { load(field, in); });
+    detail::for_each_inside(value, [&in](auto& field) { detail::load(field, in); });
   }
 }
 

@@ -50,9 +50,11 @@ struct listed_source {
   template <source Source>
   listed_source(const Source& from)  // NOLINT(google-explicit-constructor)
       : source(&from),
-        samples(samples_of(from)),
-        data(fingerprint_of(from)),
-        key([](const void* s, std::uint64_t i) { return key_of(*static_cast<const Source*>(s), i); }) {}
+        samples(detail::samples_of(from)),
+        data(detail::fingerprint_of(from)),
+        key([](const void* s, std::uint64_t i) {
+          return detail::key_of(*static_cast<const Source*>(s), i);
+        }) {}
 
   listed_source(const void* from, std::uint64_t there, std::uint64_t fingerprint,
                 std::string (*name)(const void* source, std::uint64_t index)) noexcept

@@ -104,7 +104,7 @@ void for_each_part(T& item, F& f) {
   } else if constexpr (Kind::template is<T>) {
     f(item);
   } else if constexpr (holds<Kind, T>()) {
-    for_each_inside(item, [&f](auto& inner) { for_each_part<Kind>(inner, f); });
+    detail::for_each_inside(item, [&f](auto& inner) { for_each_part<Kind>(inner, f); });
   }
 }
 
@@ -152,7 +152,7 @@ frame frame_of(Item& item) {
     if constexpr (with_pixels<T>)
       look(part);
     else if constexpr (holds<any_with_pixels, T>())
-      for_each_inside(part, [&self](auto& inner) { self(self, inner); });
+      detail::for_each_inside(part, [&self](auto& inner) { self(self, inner); });
   };
   visit(visit, item);
   return size;
@@ -184,9 +184,9 @@ class geometry_stage {
   template <class Item>
     requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
   Item operator()(Item item, context& c) const {
-    frame size = frame_of(item);
+    frame size = detail::frame_of(item);
     require_pixels(size);
-    fill_visible(item);
+    detail::fill_visible(item);
     for (const geometry_step& step : self().decide(size, c)) {
       require_bounded(step, size);
       const auto move = [&](auto& part) { follow(part, step, size); };

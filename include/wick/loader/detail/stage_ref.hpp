@@ -36,7 +36,7 @@ concept says_where_written = requires(const S& s, const written_at*& at) { at = 
 template <class S>
 struct functions_of_stage {
   static const S& of(const void* s) noexcept { return *static_cast<const S*>(s); }
-  static std::string_view name(const void* s) { return stage_name(of(s)); }
+  static std::string_view name(const void* s) { return detail::stage_name(of(s)); }
   static std::string written(const void* s) { return of(s).written().text(); }
   static std::uint64_t fingerprint(const void* s) { return of(s).fingerprint(); }
   static std::string note(const void* s) { return of(s).note(); }
@@ -79,12 +79,12 @@ struct source_functions {
 template <class S>
 struct functions_of_source {
   static const S& of(const void* s) noexcept { return *static_cast<const S*>(s); }
-  static std::uint64_t samples(const void* s) { return samples_of(of(s)); }
-  static std::string key(const void* s, std::uint64_t index) { return key_of(of(s), index); }
-  static std::uint64_t fingerprint(const void* s) { return fingerprint_of(of(s)); }
-  static std::string note(const void* s) { return note_of(of(s)); }
+  static std::uint64_t samples(const void* s) { return detail::samples_of(of(s)); }
+  static std::string key(const void* s, std::uint64_t index) { return detail::key_of(of(s), index); }
+  static std::uint64_t fingerprint(const void* s) { return detail::fingerprint_of(of(s)); }
+  static std::string note(const void* s) { return detail::note_of(of(s)); }
   static void prefetch(const void* s, std::uint64_t index, std::size_t bytes) noexcept {
-    prefetch_sample(of(s), index, bytes);
+    detail::prefetch_sample(of(s), index, bytes);
   }
   static constexpr source_functions table{samples, key, fingerprint, note, prefetch};
 };

@@ -52,7 +52,7 @@ struct to_slot {
       stopwatch clock(mine, true);
       clock.begin(c, Path::order_row);
       Path::template forget_phases<I>();
-      auto next = apply(path.template stage<I>(), std::move(item), c);
+      auto next = detail::apply(path.template stage<I>(), std::move(item), c);
       Path::template mark<I>(clock);
       mine.clocks[I].ran(1);
       mine.clocks[I].worked(1, 0);
@@ -70,9 +70,9 @@ struct to_slot {
   template <std::size_t I, class Operation>
   auto wait(Operation& operation, std::uint64_t begun, context& c) const {
     begun += Path::template note_phases<I>(j->of->clocks, c.index());
-    using inner = decltype(awaiter_in(operation));
+    using inner = decltype(detail::awaiter_in(operation));
     return timed_await<inner, stage_clocks, &Path::template note_phases<I>>(
-        awaiter_in(operation), &j->of->clocks, static_cast<std::uint32_t>(I), begun, &c);
+        detail::awaiter_in(operation), &j->of->clocks, static_cast<std::uint32_t>(I), begun, &c);
   }
   /// Runs the stages from I on, which don't suspend, to the end.
   template <std::size_t I, class Item>
@@ -94,7 +94,7 @@ struct plain_await {
   decltype(auto) await_suspend(std::coroutine_handle<Promise> handle) {
     return inner.await_suspend(handle);
   }
-  auto await_resume() { return resumed(inner); }
+  auto await_resume() { return detail::resumed(inner); }
   void settle() const noexcept {}
 };
 
@@ -113,7 +113,7 @@ struct to_other {
       return std::remove_cvref_t<Item>(std::move(item));
     } else {
       c.enter(static_cast<std::uint32_t>(I));
-      return pass<I + 1, Until>(path, apply(path.template stage<I>(), std::move(item), c), c);
+      return pass<I + 1, Until>(path, detail::apply(path.template stage<I>(), std::move(item), c), c);
     }
   }
   template <std::size_t I>
@@ -123,7 +123,7 @@ struct to_other {
   }
   template <std::size_t I, class Operation>
   auto wait(Operation& operation, std::uint64_t, context&) const {
-    return plain_await<decltype(awaiter_in(operation))>{awaiter_in(operation)};
+    return plain_await<decltype(detail::awaiter_in(operation))>{detail::awaiter_in(operation)};
   }
   template <std::size_t I, class Item>
   void put(Path& path, Item&& item, context& c) const {
@@ -148,7 +148,7 @@ struct to_value {
                     "wick: a batch stage that suspends can't be after transfer(); write it before it, as a "
                     "stage of samples, or as a plain callable");
       const std::uint64_t begun = enter<I>(c);
-      auto next = apply(path.template stage<I>(), std::move(batch), c);
+      auto next = detail::apply(path.template stage<I>(), std::move(batch), c);
       j->of->count_batch(I, begun, c, span_kind::batch);
       return pass<I + 1, End>(path, std::move(next), c);
     }
@@ -168,7 +168,8 @@ struct to_value {
   };
   template <std::size_t I, class Operation>
   auto wait(Operation& operation, std::uint64_t begun, context& c) const {
-    return counted_await<decltype(awaiter_in(operation))>{{awaiter_in(operation)}, j, I, begun, &c};
+    return counted_await<decltype(detail::awaiter_in(operation))>{
+        {detail::awaiter_in(operation)}, j, I, begun, &c};
   }
   template <std::size_t I, class Batch>
   void put(Path& path, Batch&& batch, context& c) const {
@@ -228,7 +229,7 @@ struct stage_walk {
                     "which plan by the lengths of single samples; leave one of the two out");
       return gather<I>(&path, &item, &c, to.j);
     } else {
-      return call(path.template stage<I>(), item, c);
+      return detail::call(path.template stage<I>(), item, c);
     }
   }
 
@@ -237,7 +238,7 @@ struct stage_walk {
     if constexpr (std::is_void_v<value_once_awaited_t<typename How::raw>>)
       return Next(std::move(prepared));
     else
-      return rebuild<Next>(std::move(prepared), std::move(result));
+      return detail::rebuild<Next>(std::move(prepared), std::move(result));
   }
 
   // ---- without a coroutine ----
@@ -342,7 +343,7 @@ struct stage_walk {
     fingerprint_hash before;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       [[maybe_unused]] const auto add = [&](const auto& s) {
-        before.add(std::string_view(stage_name(s)));
+        before.add(std::string_view(detail::stage_name(s)));
         if constexpr (traits_of<decltype(s)>.has_fingerprint) before.add(s.fingerprint());
       };
       (add(path.template stage<types::order_end + I>()), ...);

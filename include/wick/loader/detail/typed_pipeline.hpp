@@ -136,7 +136,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       this->facts_.pad_last = stage<batching>().pad_last();
     }
     refer_to_stages(stages_);
-    this->use(ref_to_source(source_), refs_, on, std::move(memory));
+    this->use(detail::ref_to_source(source_), refs_, on, std::move(memory));
     if constexpr (plans::editable) mix_.reset(new typed_mix<std::decay_t<decltype(stage<0>())>>(stage<0>()));
     refresh();
   }
@@ -187,10 +187,10 @@ class typed_pipeline<pipeline<Source, S...>> final
   void run(batch_job& j, std::uint64_t from, std::uint64_t count, sample_run& r) noexcept override {
     if constexpr (!types::samples_suspend) {
       const quarantine* const bad = j.of->settings.bad.empty() ? nullptr : &j.of->settings.bad;
-      for_each_position(
+      detail::for_each_position(
           plan_of(j), order_of<typename plan_type::order_type>(j), j.first + from, count,
           prefetching_source<Source> ? r.ahead.samples : 0,
-          [&](std::uint64_t index) { prefetch_sample(source_, index, r.ahead.bytes); },
+          [&](std::uint64_t index) { detail::prefetch_sample(source_, index, r.ahead.bytes); },
           [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
             if constexpr (types::batched) r.print += prints_of(first, indexes, n);
             r.mark.computed(first, n, r.ahead.samples != 0);
@@ -311,7 +311,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       if constexpr (Timed) {
         if (clock != nullptr) forget_phases<I>();
       }
-      auto&& next = apply(get_stage<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      auto&& next = detail::apply(get_stage<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) {
         if (clock != nullptr) mark<I>(*clock);
       }
@@ -394,7 +394,7 @@ class typed_pipeline<pipeline<Source, S...>> final
       if constexpr (traits_of<decltype(stage)>.has_around)
         return stage.around(std::move(batch), rest);
       else
-        return rest(apply(stage, std::move(batch), c));
+        return rest(detail::apply(stage, std::move(batch), c));
     }
   }
 
@@ -427,7 +427,7 @@ class typed_pipeline<pipeline<Source, S...>> final
   }
   template <std::size_t... I>
   void refer_to_stages(numbered_stages<std::index_sequence<I...>, S...>& list) noexcept {
-    ((refs_[I] = ref_to(get_stage<I>(list))), ...);
+    ((refs_[I] = detail::ref_to(get_stage<I>(list))), ...);
   }
 
   template <class Stage>

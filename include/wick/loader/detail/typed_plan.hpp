@@ -182,7 +182,7 @@ class grouped_plan final : public erased_plan {
       if (batches_ != 0) positions_ = groups_.positions();
       slots_ = groups_.slots();
     }
-    check(samples_of(path.source()), true);
+    check(detail::samples_of(path.source()), true);
   }
 
   /// Tells the columns of packed rows how many rows there are, and where in them each slot is.
@@ -255,7 +255,7 @@ struct planning {
       const auto& s = path.template stage<types::batching>();
       rules = {static_cast<std::uint64_t>(s.size()), s.drop_last(), s.pad_last(), true};
     }
-    const std::uint64_t samples = samples_of(path.source());
+    const std::uint64_t samples = detail::samples_of(path.source());
     const stages order(samples, epoch, path.template stage<I>()...);
     if constexpr (grouped)
       return new plan(path, order, rules, shard, seed, epoch);

@@ -33,10 +33,10 @@ struct callee<S> {
 };
 template <class S, class X>
 decltype(auto) call(S& s, X& x, context& c) {
-  return call_with(callee<S>::of(s), x, c);
+  return detail::call_with(callee<S>::of(s), x, c);
 }
 template <class S, class X>
-using raw_result = decltype(call(std::declval<S&>(), std::declval<X&>(), std::declval<context&>()));
+using raw_result = decltype(detail::call(std::declval<S&>(), std::declval<X&>(), std::declval<context&>()));
 
 // ---- lazy values ----
 
@@ -194,10 +194,10 @@ next_item<S, Item> apply(S& s, Item&& item, context& c) {
   using next = typename how::type;
   decltype(auto) prepared = how::prepare(std::move(item));
   if constexpr (std::is_void_v<typename how::raw>) {
-    call(s, how::argument(prepared), c);
+    detail::call(s, how::argument(prepared), c);
     return next(std::move(prepared));
   } else {
-    return rebuild<next>(std::move(prepared), call(s, how::argument(prepared), c));
+    return detail::rebuild<next>(std::move(prepared), detail::call(s, how::argument(prepared), c));
   }
 }
 

@@ -21,7 +21,7 @@ namespace wick::inline v0_1::detail {
 template <class A>
 decltype(auto) awaiter_in(A& a) {
   if constexpr (has_member_co_await<A> || has_free_co_await<A>)
-    return awaiter_of(std::move(a));
+    return detail::awaiter_of(std::move(a));
   else
     return (a);
 }
@@ -91,7 +91,7 @@ class timed_await {
       std::uint64_t& to;
       ~at_end() { to = now_ticks(); }
     } const note{ended_};
-    return resumed(inner_);
+    return detail::resumed(inner_);
   }
 
   /// Records what the await took. On a worker, after the await.

@@ -118,8 +118,9 @@ grouping plan_buckets(const lengths_source& samples, const index_lookup& order, 
 
 template <class Source>
 lengths_source lengths_of(const Source& source, const std::vector<std::uint32_t>& given) {
-  lengths_source out{given, samples_of(source), &source, nullptr, [](const void* of, std::uint64_t index) {
-                       return key_of(*static_cast<const Source*>(of), index);
+  lengths_source out{given, detail::samples_of(source), &source, nullptr,
+                     [](const void* of, std::uint64_t index) {
+                       return detail::key_of(*static_cast<const Source*>(of), index);
                      }};
   if constexpr (says_length<Source>) {
     out.length = [](const void* of, std::uint64_t index) {
@@ -140,12 +141,12 @@ grouping make_grouping(const Path& path, const LookUp& look_up, std::uint64_t po
                            }};
   if constexpr (finds_pack<types>()) {
     const auto& pack = path.template stage<types::batching>();
-    return plan_rows(lengths_of(path.source(), pack.lengths()), order, positions, most,
+    return plan_rows(detail::lengths_of(path.source(), pack.lengths()), order, positions, most,
                      {pack.row_length(), pack.splits(), pack.truncates(), packs_each_epoch<types>});
   } else {
     const bucket_stage& bucket = path.template stage<find_bucket<types>()>();
-    return plan_buckets(lengths_of(path.source(), bucket.lengths()), order, positions, most, bucket.tokens(),
-                        bucket.multiple());
+    return plan_buckets(detail::lengths_of(path.source(), bucket.lengths()), order, positions, most,
+                        bucket.tokens(), bucket.multiple());
   }
 }
 

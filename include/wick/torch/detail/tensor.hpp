@@ -101,17 +101,17 @@ void for_each_tensor(Batch& batch, F&& f) {
   if constexpr (std::is_same_v<Batch, at::Tensor>) {
     f(batch);
   } else if constexpr (maybe_value<Batch>) {
-    if (batch.has_value()) for_each_tensor(*batch, f);
+    if (batch.has_value()) detail::for_each_tensor(*batch, f);
   } else if constexpr (range_of_values<Batch>) {
-    for (auto& each : batch) for_each_tensor(each, f);
+    for (auto& each : batch) detail::for_each_tensor(each, f);
   } else if constexpr (composite<Batch>) {
-    with_fields(batch, [&](auto&... fields) { (for_each_tensor(fields, f), ...); });
+    detail::with_fields(batch, [&](auto&... fields) { (detail::for_each_tensor(fields, f), ...); });
   } else if constexpr (requires {
                          batch.data;
                          batch.target;
                        }) {  // torch::data::Example
-    for_each_tensor(batch.data, f);
-    for_each_tensor(batch.target, f);
+    detail::for_each_tensor(batch.data, f);
+    detail::for_each_tensor(batch.target, f);
   }
 }
 
