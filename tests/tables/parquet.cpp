@@ -548,7 +548,7 @@ TEST_CASE("lists and texts that take little of a file count as what they become"
   const auto peak = [](const auto& source) {
     wick::loader l(source | wick::read() | [](auto row) { return static_cast<std::int64_t>(row.size()); } |
                        wick::array_batch(100),
-                   {.workers = 1});
+                   {.workers = 1, .in_flight = 50});  // the second group waits until the first is known
     for (auto& batch : l.epoch(0)) static_cast<void>(batch);
     return l.peak_bytes_in_flight();
   };
