@@ -28,7 +28,7 @@ PLANTED = [
     ("each sample writes the count of its batch", RUNNER, "          return mine.mark.ended(sequence, ended);", "          j.unfinished.fetch_add(0);\n          return mine.mark.ended(sequence, ended);"),
     ("each sample that may suspend is a coroutine", RUNNER, "run_.facts.tries_at_once && !mine.many_suspend", "false"),
     ("no bytes of the memory bound are kept", "include/wick/pipeline/impl/budget.ipp", "++fitted_ == 256", "++fitted_ == 1u << 31"),
-    ("the kept bytes of workers share lines", "include/wick/pipeline/detail/kept_bytes.hpp", "struct alignas(64) place {", "struct place {"),
+    ("samples are finished one by one", "include/wick/loader/impl/sample_runner.ipp", "  owner_.finish_some(j, good);", "  for (auto left = good; left != 0; --left) owner_.finish_some(j, 1);"),
     ("the length of samples is written after each run", "include/wick/async/detail/grain.hpp", "> before / 8) {", "!= before) {"),
     ("the prefetch depths are written after each run", "include/wick/loader/detail/prefetch_choice.hpp", "if (before != 0 && (now < before ?", "if (false && (now < before ?"),
     ("claims share the line of virtual calls", "include/wick/loader/detail/batch_job.hpp", "  alignas(64) std::atomic<std::uint64_t> left{0};", "  std::atomic<std::uint64_t> left{0};"),
@@ -40,6 +40,8 @@ PLANTED = [
 def copy() -> None:
     shutil.rmtree(TREE, ignore_errors=True)
     TREE.mkdir(parents=True)
+    (TREE / "build").mkdir()
+    (TREE / "build" / "arrow-venv").symlink_to(ROOT / "build" / "arrow-venv")
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     for path in filter(None, tracked.decode().split("\0")):
         if not (ROOT / path).is_file():

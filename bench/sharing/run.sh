@@ -3,7 +3,7 @@
 #
 #   bash bench/run.sh sharing [OPTION…]
 #
-#   --check        fails if a count is a tenth higher than in bench/sharing/figures.json
+#   --check        fails if a count is a tenth higher than in bench/sharing/figures.json, or the hottest line twice as hot
 #   --update       writes them there
 #   --only NAME    one pipeline; --list names them
 #   --workers N    with this number of workers, 1 to 256; may be repeated

@@ -73,14 +73,12 @@ std::string folder() {
   return named;
 }
 // 64 files of 64 records of 1 KB.
-std::string record_files() {
-  const std::string pattern = folder() + "/records-*.bin";
-  if (std::ifstream(folder() + "/records-63.bin")) return pattern;
+std::string record_files() { return folder() + "/records-*.bin"; }
+void make_record_files() {
   for (int f = 0; f < 64; ++f) {
     std::string all(64 * sizeof(record), static_cast<char>(f));
     std::ofstream(folder() + "/records-" + std::to_string(f) + ".bin", std::ios::binary) << all;
   }
-  return pattern;
 }
 auto reading() {
   return wick::records<record>(wick::files(record_files())) | wick::shuffle() | wick::read() |
@@ -92,13 +90,14 @@ struct table_row {
   std::array<float, sharing::numbers_a_row> values;
   std::int64_t label;
 };
+void make_table() {
+  const std::string path = folder() + "/rows.parquet";
+  const std::string failed = sharing::write_table(path, 64 * 512, 512);
+  if (!failed.empty())
+    std::fprintf(stderr, "bench/sharing: %s: %s\n", path.c_str(), failed.c_str()), std::exit(2);
+}
 auto table_rows() {
   const std::string path = folder() + "/rows.parquet";
-  if (!std::ifstream(path)) {
-    const std::string failed = sharing::write_table(path, 16'384, 1024);
-    if (!failed.empty())
-      std::fprintf(stderr, "bench/sharing: %s: %s\n", path.c_str(), failed.c_str()), std::exit(2);
-  }
   const wick::parquet<table_row> rows(path, {"values", "label"});
   return rows | wick::block_shuffle(rows.groups(), 8) | wick::read();
 }
@@ -172,9 +171,17 @@ int main(int argc, char** argv) {
     for (const pipeline& p : pipelines) std::printf("%s\t%s\n", p.name, p.about);
     return 0;
   }
+  if (argc == 2 && std::string_view(argv[1]) == "--files") {
+    make_record_files();
+#ifdef WICK_SHARING_ARROW
+    make_table();
+#endif
+    return 0;
+  }
   if (argc < 4)
-    return std::fprintf(stderr,
-                        "wick_sharing --list | PIPELINE WORKERS NS [--where]: see bench/run.sh sharing\n"),
+    return std::fprintf(
+               stderr,
+               "wick_sharing --list | --files | PIPELINE WORKERS NS [--where]: see bench/run.sh sharing\n"),
            2;
   sharing::set_move(std::strtoul(argv[3], nullptr, 10));
   const bool where = argc == 5;
