@@ -74,11 +74,13 @@ http_client::~http_client() {
     static_cast<void>(state_.release());
     return;
   }
+  bool must_wake = false;
   {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;
+    must_wake = state_->must_wake();
   }
-  curl_multi_wakeup(state_->multi);
+  if (must_wake) state_->sockets.wake();
   if (state_->thread.joinable()) state_->thread.join();
 }
 
@@ -88,6 +90,7 @@ void http_client::begin(remote_read& read, const http_address* whole) {
   born_.require_same("an object of a server was read");
   state& s = *state_;
   auto request = std::make_unique<http_request>(read, whole);
+  bool must_wake = false;
   {
     const std::lock_guard lock(s.mutex);
     s.fresh.push_back(request.get());
@@ -101,19 +104,22 @@ void http_client::begin(remote_read& read, const http_address* whole) {
       }
     }
     read.under_way = request.release();
+    must_wake = s.must_wake();
   }
-  curl_multi_wakeup(s.multi);
+  if (must_wake) s.sockets.wake();
 }
 
 void http_client::call_off(remote_read& read) noexcept {
   state& s = *state_;
+  bool must_wake = false;
   {
     const std::lock_guard lock(s.mutex);
     if (read.under_way == nullptr) return;
     static_cast<http_request*>(read.under_way)->called_off = true;
     s.any_called_off = true;
+    must_wake = s.must_wake();
   }
-  curl_multi_wakeup(s.multi);
+  if (must_wake) s.sockets.wake();
 }
 
 std::size_t http_client::at_a_time() const noexcept { return state_->limit.load(std::memory_order_relaxed); }

@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstring>
 #include <curl/curl.h>
+#include <memory>
 #include <new>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -37,6 +39,36 @@ class http_versions {
  private:
   static constexpr std::size_t most = 10'000;
   std::unordered_map<const remote_object*, std::string> texts_;
+};
+
+/// A curl handle that keeps the options that most requests share, since setting all of them takes as long as
+/// a small request.
+struct http_handle {
+  http_handle() : curl(curl_easy_init()) {
+    if (curl == nullptr) throw std::bad_alloc();
+  }
+  http_handle(const http_handle&) = delete;
+  http_handle& operator=(const http_handle&) = delete;
+  ~http_handle() { curl_easy_cleanup(curl); }
+
+  template <class T>
+  void set(CURLoption option, T value) {
+    if (curl_easy_setopt(curl, option, value) == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+  }
+  /// Sets what all requests of a kind share, unless this is done already. \param follows  redirects
+  void set_kind(bool is_https, bool follows, const std::string& ca_file, const remote_options& options);
+
+  /// Forgets the last request, which may be gone when curl speaks next.
+  void forget() noexcept {
+    for (const CURLoption o : {CURLOPT_ERRORBUFFER, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PRIVATE})
+      curl_easy_setopt(curl, o, static_cast<void*>(nullptr));
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, static_cast<curl_slist*>(nullptr));
+  }
+
+  CURL* curl;
+
+ private:
+  std::string kind_;  // of the last request
 };
 
 /// A read, from begin() until it is done.
@@ -101,7 +133,7 @@ struct http_request {
 
   // The attempt under way:
   http_clock::time_point sent{};
-  CURL* easy = nullptr;
+  std::unique_ptr<http_handle> handle;
   curl_slist* headers = nullptr;
   http_answer answer;
   std::uint64_t keys = 0;  // the number of the keys that sign it
@@ -297,19 +329,30 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
   };
   add("Accept-Encoding: identity");  // a range of compressed bytes isn't a range of the object
   for (const std::string& line : to.headers) add(line.c_str());
-  const auto set = [this](CURLoption option, auto value) {
-    if (curl_easy_setopt(easy, option, value) == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
-  };
+  // Headers may hold a secret for the first host only. curl ensures that for this header, but for no other.
+  const bool follows =
+      to.headers.empty() || (to.headers.size() == 1 && has_header(to.headers, "authorization"));
+  http_handle& h = *handle;
+  h.set_kind(to.url.starts_with("https"), follows, options.ca_file.empty() ? to.ca_file : options.ca_file,
+             options);
   const std::string range = std::to_string(from) + "-" + std::to_string(end() - 1);
-  set(CURLOPT_URL, to.url.c_str());
-  if (whole == nullptr) set(CURLOPT_RANGE, range.c_str());
-  set(CURLOPT_HTTPHEADER, headers);
-  set(CURLOPT_PRIVATE, static_cast<void*>(this));
-  set(CURLOPT_ERRORBUFFER, message.data());
+  h.set(CURLOPT_URL, to.url.c_str());
+  h.set(CURLOPT_RANGE, whole == nullptr ? range.c_str() : nullptr);
+  h.set(CURLOPT_HTTPHEADER, headers);
+  h.set(CURLOPT_PRIVATE, static_cast<void*>(this));
+  h.set(CURLOPT_ERRORBUFFER, message.data());
+  h.set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  h.set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+}
+
+inline void http_handle::set_kind(bool is_https, bool follows, const std::string& ca_file,
+                                  const remote_options& options) {
+  std::string kind = std::string(is_https ? "https " : "http ") + (follows ? "follows " : "stays ") + ca_file;
+  if (kind == kind_) return;
+  kind_.clear();
+  curl_easy_reset(curl);
   set(CURLOPT_HEADERFUNCTION, &on_head);
-  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, &on_body);
-  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_BUFFERSIZE, 64L << 10);
   set(CURLOPT_CONNECTTIMEOUT_MS, 10'000L);
@@ -321,22 +364,19 @@ inline void http_request::prepare(const http_address& to, const remote_options& 
 #if LIBCURL_VERSION_NUM >= 0x075700
   set(CURLOPT_QUICK_EXIT, 1L);  // so that stopping doesn't wait for a name server
 #endif
-  // Headers may hold a secret for the first host only. curl ensures that for this header, but for no other.
-  const bool follows =
-      to.headers.empty() || (to.headers.size() == 1 && has_header(to.headers, "authorization"));
   set(CURLOPT_FOLLOWLOCATION, follows ? 1L : 0L);
   set(CURLOPT_MAXREDIRS, 5L);
 #if LIBCURL_VERSION_NUM >= 0x075500
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_REDIR_PROTOCOLS_STR, to.url.starts_with("https") ? "https" : "http,https");
+  set(CURLOPT_REDIR_PROTOCOLS_STR, is_https ? "https" : "http,https");
 #else
   set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
   set(CURLOPT_REDIR_PROTOCOLS,
-      static_cast<long>(to.url.starts_with("https") ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
+      static_cast<long>(is_https ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-  const std::string& ca_file = options.ca_file.empty() ? to.ca_file : options.ca_file;
   if (!ca_file.empty()) set(CURLOPT_CAINFO, ca_file.c_str());
   set(CURLOPT_PATH_AS_IS, 1L);  // dots are part of an S3 key
+  kind_ = std::move(kind);
 }
 
 }  // namespace wick::detail

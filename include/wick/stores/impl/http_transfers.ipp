@@ -16,6 +16,7 @@
 #include <wick/base/detail/thread_name.hpp>
 #include <wick/stores/detail/latencies.hpp>
 #include <wick/stores/impl/http_request.ipp>
+#include <wick/stores/impl/http_sockets.ipp>
 
 namespace wick::inline v0_1::detail {
 
@@ -32,19 +33,13 @@ struct http_transfers {
   http_transfers(const remote_options& o, std::unique_ptr<http_locator> l)
       : options(o),
         locator(std::move(l)),
-        at_a_time(o.requests ? concurrency(*o.requests, *o.requests, *o.requests) : concurrency(32, 4, 256)) {
-    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-    multi = started == CURLE_OK ? curl_multi_init() : nullptr;
-    if (multi == nullptr) throw std::bad_alloc();
-    curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(at_a_time.most()));
-  }
+        at_a_time(o.requests ? concurrency(*o.requests, *o.requests, *o.requests) : concurrency(32, 4, 256)),
+        sockets(static_cast<long>(at_a_time.most())) {}
   http_transfers(const http_transfers&) = delete;
   http_transfers& operator=(const http_transfers&) = delete;
-  ~http_transfers() {
-    for (CURL* easy : idle) curl_easy_cleanup(easy);
-    curl_multi_cleanup(multi);
-  }
 
+  /// Notes that something has changed, and whether the thread must be woken. With the mutex locked.
+  bool must_wake() noexcept { return std::exchange(asleep, false); }
   void run();
   void start_some(http_clock::time_point now);
   void start(http_request& r);
@@ -71,19 +66,19 @@ struct http_transfers {
   const remote_options options;
   const std::unique_ptr<http_locator> locator;
   const cpu_set cpus = cpu_set::of_this_thread();
-  CURLM* multi = nullptr;
 
   std::mutex mutex;
-  std::vector<http_request*> fresh;  // from begin(); guarded, like the next two
-  bool stopping = false, any_called_off = false;
+  std::vector<http_request*> fresh;  // from begin(); guarded, like the next three
+  bool stopping = false, any_called_off = false, asleep = false;
   std::thread thread;
 
   // Used by the client's thread:
   http_clock::duration stopped{};  // how long the process was stopped (SIGSTOP, a debugger, a frozen cgroup)
   std::deque<http_request*> waiting;
   std::vector<http_request*> active;
-  std::vector<CURL*> idle;
+  std::vector<std::unique_ptr<http_handle>> idle;
   concurrency at_a_time;
+  http_sockets sockets;
   std::size_t failures = 0;        // in a row
   http_clock::time_point probe{};  // in trouble, the time of the next attempt
   std::minstd_rand random;
@@ -104,6 +99,7 @@ inline void http_transfers::run() {
     bool look_for_called_off = false;
     {
       const std::lock_guard lock(mutex);
+      asleep = false;
       waiting.insert(waiting.end(), fresh.begin(), fresh.end());
       fresh.clear();
       look_for_called_off = std::exchange(any_called_off, false);
@@ -128,20 +124,21 @@ inline void http_transfers::run() {
     last = now;
     start_some(now);
     if (may_hedge()) hedge(now);
-    int running = 0;
-    curl_multi_perform(multi, &running);
-    int left = 0;
-    bool any = false;
-    while (const CURLMsg* m = curl_multi_info_read(multi, &left)) {
-      if (m->msg != CURLMSG_DONE) continue;
+    sockets.act_on_time();
+    const auto end = [this](CURL* easy, CURLcode code) {
       void* of = nullptr;
-      curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &of);
-      ended(*static_cast<http_request*>(of), m->data.result);
-      any = true;
+      curl_easy_getinfo(easy, CURLINFO_PRIVATE, &of);
+      ended(*static_cast<http_request*>(of), code);
+    };
+    int wait = sockets.take_ended(end) ? 0 : milliseconds_to_wait(running_time());
+    {
+      const std::lock_guard lock(mutex);
+      asleep = wait != 0 && fresh.empty() && !any_called_off && !stopping;
+      if (!asleep) wait = 0;
     }
-    const int wait = any ? 0 : milliseconds_to_wait(running_time());
     asked = std::chrono::milliseconds(wait);
-    if (!any) curl_multi_poll(multi, nullptr, 0, wait, nullptr);
+    sockets.wait(wait);
+    sockets.take_ended(end);
   }
 }
 
@@ -205,35 +202,34 @@ inline void http_transfers::start(http_request& r) {
   r.sent = running_time();
   if (r.attempts == 0) r.begun = r.sent;
   if (idle.empty()) {
-    r.easy = curl_easy_init();
-    if (r.easy == nullptr) throw std::bad_alloc();
+    r.handle = std::make_unique<http_handle>();
   } else {
-    r.easy = idle.back();
+    r.handle = std::move(idle.back());
     idle.pop_back();
   }
   r.sizes_only = options.compare_sizes_only || to.same_size_is_same;
   r.versions = &versions;
   r.prepare(to, options);
-  if (curl_multi_add_handle(multi, r.easy) != CURLM_OK) throw std::bad_alloc();
+  sockets.add(r.handle->curl);
   requests.fetch_add(1, std::memory_order_relaxed);
 }
 
 inline void http_transfers::ended(http_request& r, CURLcode code) {
   long made = 0;
   curl_off_t received = 0;
-  curl_easy_getinfo(r.easy, CURLINFO_NUM_CONNECTS, &made);
-  curl_easy_getinfo(r.easy, CURLINFO_SIZE_DOWNLOAD_T, &received);
+  curl_easy_getinfo(r.handle->curl, CURLINFO_NUM_CONNECTS, &made);
+  curl_easy_getinfo(r.handle->curl, CURLINFO_SIZE_DOWNLOAD_T, &received);
   connections.fetch_add(static_cast<std::uint64_t>(std::max(made, 0L)), std::memory_order_relaxed);
   bytes.fetch_add(static_cast<std::uint64_t>(std::max<curl_off_t>(received, 0)), std::memory_order_relaxed);
   if (code == CURLE_OK) {
     curl_off_t first = 0;
-    curl_easy_getinfo(r.easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
+    curl_easy_getinfo(r.handle->curl, CURLINFO_STARTTRANSFER_TIME_T, &first);
     first_bytes.add(1e-6 * static_cast<double>(first));
   }
   long redirects = 0;
   const char* last = nullptr;
-  curl_easy_getinfo(r.easy, CURLINFO_REDIRECT_COUNT, &redirects);
-  curl_easy_getinfo(r.easy, CURLINFO_EFFECTIVE_URL, &last);
+  curl_easy_getinfo(r.handle->curl, CURLINFO_REDIRECT_COUNT, &redirects);
+  curl_easy_getinfo(r.handle->curl, CURLINFO_EFFECTIVE_URL, &last);
   if (redirects > 0 && last != nullptr && r.good && r.whole == nullptr)
     locator->redirected(r.read->url, last);
   if (r.second()) return second_ended(r, code);
@@ -351,14 +347,13 @@ inline void http_transfers::give_up_waiting(http_clock::time_point now) {
 }
 
 inline void http_transfers::release(http_request& r) noexcept {
-  CURL* const easy = std::exchange(r.easy, nullptr);
-  if (easy == nullptr) return;
-  curl_multi_remove_handle(multi, easy);
-  curl_easy_reset(easy);
+  if (r.handle == nullptr) return;
+  sockets.remove(r.handle->curl);
+  r.handle->forget();
   try {
-    idle.push_back(easy);
+    idle.push_back(std::move(r.handle));
   } catch (...) {
-    curl_easy_cleanup(easy);
+    r.handle.reset();
   }
 }
 
