@@ -1,5 +1,5 @@
 // Ranges of 100 KB of shards on a server, shuffled: without limits, and over a link of 50 ms and 1 Gbit/s;
-// wick and peers.
+// wick and peers. And ranges of 4 KB, with one and with four threads: requests a second.
 //
 // nginx serves the shards. Over the link, bytes come 25 ms later each way, and 125 MB of them a second. The
 // peers in Python ask for the same ranges, in the same order, with as many requests under way as give them
@@ -33,12 +33,14 @@
 
 namespace {
 
-constexpr std::size_t shards = 16, range_bytes = 100'000;
+constexpr std::size_t shards = 16, range_bytes = 100'000, small_bytes = 4096;
 
 /// Tar shards of one member a sample, with their indexes.
-void make_shards(const std::filesystem::path& folder, std::size_t samples) {
+void make_shards(const std::filesystem::path& folder, std::size_t samples, std::size_t bytes) {
+  std::filesystem::create_directories(folder);
   std::mt19937_64 random(1);
-  std::vector<std::uint64_t> words(range_bytes / 8);
+  std::vector<std::uint64_t> words(bytes / 8);
+  const std::string zeros(1024, '\0');
   for (std::size_t s = 0; s < shards; ++s) {
     const std::string path = (folder / std::to_string(s).append(".tar")).string();
     std::ofstream out(path, std::ios::binary);
@@ -46,7 +48,7 @@ void make_shards(const std::filesystem::path& folder, std::size_t samples) {
       char header[512] = {};
       std::snprintf(header, 100, "k%zu.bin", i);
       std::snprintf(header + 100, 8, "0000644");
-      std::snprintf(header + 124, 12, "%011o", static_cast<unsigned>(range_bytes));
+      std::snprintf(header + 124, 12, "%011o", static_cast<unsigned>(bytes));
       std::snprintf(header + 136, 12, "%011o", 0U);
       header[156] = '0';
       std::copy_n("ustar", 6, header + 257);
@@ -57,10 +59,10 @@ void make_shards(const std::filesystem::path& folder, std::size_t samples) {
       std::snprintf(header + 148, 8, "%06o", sum);
       out.write(header, sizeof header);
       for (std::uint64_t& w : words) w = random();
-      out.write(reinterpret_cast<const char*>(words.data()), range_bytes);
-      out.write(std::string(511 - (range_bytes + 511) % 512, '\0').data(), 511 - (range_bytes + 511) % 512);
+      out.write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(bytes));
+      out.write(zeros.data(), static_cast<std::streamsize>(511 - (bytes + 511) % 512));
     }
-    out.write(std::string(1024, '\0').data(), 1024);
+    out.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
     out.close();
     if (!out) throw std::runtime_error("stores: " + path + " can't be written; is the disk full?");
     wick::write_tar_index(path);
@@ -120,8 +122,9 @@ std::string address(int port) { return "http://127.0.0.1:" + std::to_string(port
 /// Reads all samples of a server in a shuffled order, epoch after epoch.
 class reader {
  public:
-  reader(int port, std::size_t workers, bool hedge = true)
-      : source_(wick::tar(wick::remote(address(port) + "/{0..15}.tar", {.hedge = hedge}), {"bin"})),
+  reader(int port, std::size_t workers, const wick::remote_options& options = {},
+         const std::string& folder = "")
+      : source_(wick::tar(wick::remote(address(port) + folder + "/{0..15}.tar", options), {"bin"})),
         train_(source_ | wick::shuffle() | wick::read() | wick::group(16),
                {.seed = 7, .workers = workers, .prefetch = 16}) {}
 
@@ -199,6 +202,27 @@ std::string storm(const std::filesystem::path& folder, int port, const wick_benc
   return text;
 }
 
+/// Small ranges, with one thread and with four. These need more processors than two to be faster.
+std::string small_ranges(const std::filesystem::path& folder, int port, const wick_bench::options& o) {
+  const std::size_t samples = o.quick ? 2'000 : 20'000;
+  make_shards(folder / "small", samples, small_bytes);
+  reader one(port, o.workers, {.threads = 1}, "/small"), four(port, o.workers, {.threads = 4}, "/small");
+  const auto units = static_cast<double>(samples);
+  std::vector<wick_bench::contestant> all{{"1 thread", units, [&] { return one.run(); }},
+                                          {"4 threads", units, [&] { return four.run(); }}};
+  for (auto& c : all) c.run();
+  if (one.bytes != samples * small_bytes || four.bytes != one.bytes)
+    throw std::runtime_error("stores: wick read another number of bytes");
+  wick_bench::run_in_turns(all, o.rounds);
+  std::printf("4 KB\n");
+  wick_bench::print_table(all, "requests/s", 1, "CPU us/request", 1e6);
+  std::printf("4 threads: %s\n\n", four.note().c_str());
+  char text[128];
+  std::snprintf(text, sizeof text, " small_requests_s=%.0f small_4_to_1=%.3f small_cpu_us=%.1f",
+                all[0].units_per_second(), wick_bench::ratio(all[1], all[0]), 1e6 * all[0].cpu_per_unit());
+  return text;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -206,7 +230,7 @@ int main(int argc, char** argv) try {
                                             {wick_bench::options::case_option});
   const std::size_t samples = o.quick ? 320 : 4096;
   const wick_bench::temp_folder folder;
-  make_shards(folder.path(), samples);
+  make_shards(folder.path(), samples, range_bytes);
   const nginx server(folder.path());
   const wick_bench::relay link(server.port(), std::chrono::milliseconds(25), 125e6);
   const wick_bench::relay slow(server.port(), std::chrono::milliseconds(25), 125e6, 100);
@@ -255,7 +279,7 @@ int main(int argc, char** argv) try {
     }
   }
   if (o.which.empty() || std::string_view("slow").starts_with(o.which)) {
-    reader hedged(slow.port(), o.workers), plain(slow.port(), o.workers, false);
+    reader hedged(slow.port(), o.workers), plain(slow.port(), o.workers, {.hedge = false});
     for (reader* r : {&hedged, &plain}) {
       r->run();
       r->waits.clear();
@@ -275,6 +299,8 @@ int main(int argc, char** argv) try {
   }
   if (o.which.empty() || std::string_view("storm").starts_with(o.which))
     result += storm(folder.path(), link.port(), o);
+  if (o.which.empty() || std::string_view("small").starts_with(o.which))
+    result += small_ranges(folder.path(), server.port(), o);
   std::printf("RESULT stores%s\n", result.c_str());
 } catch (const std::exception& e) {
   std::fprintf(stderr, "%s\n", e.what());

@@ -35,6 +35,7 @@ REQUEST = "include/wick/stores/impl/http_request.ipp"
 JPEG_DECODER = "include/wick/codec/impl/jpeg_decoder.ipp"
 JPEG_WALK = "include/wick/codec/detail/jpeg_walk.hpp"
 TRANSFERS = "include/wick/stores/impl/http_transfers.ipp"
+PACE = "include/wick/stores/impl/http_pace.ipp"
 SECOND = "include/wick/stores/impl/http_second_requests.ipp"
 MIX = "include/wick/sampling/mix.hpp"
 SOURCE = "include/wick/ext/source.hpp"
@@ -158,17 +159,20 @@ MUTANTS = [
     ),
     (
         "servers: one that is down gets all requests",
-        TRANSFERS,
-        "return failures >= std::max<std::size_t>(8, at_a_time.limit());",
+        PACE,
+        "return failures_.load(std::memory_order_relaxed) >= std::max<std::size_t>(8, limit());",
         "return false;",
         "stores",
         "stores/remote",
     ),
+    ("servers: each thread asks one that is down", PACE, "compare_exchange_strong(none, thread + 1", "compare_exchange_strong(none, 0", "stores", "stores/remote"),
+    ("servers: each thread has all requests at a time", PACE, "(limit() + n - 1 - thread) / n", "limit()", "stores", "stores/remote"),
+    ("servers: one thread gets all requests", "include/wick/stores/impl/http_client.ipp", "pace.used()", "1", "stores", "stores/remote"),
     ("servers: no request is sent twice", SECOND, "return options.hedge &&", "return false &&", "stores", "stores/remote"),
     (
         "servers: a silent one keeps the loader",
         "include/wick/stores/impl/http_client.ipp",
-        "s.any_called_off = true;",
+        "by.any_called_off = true;",
         "",
         "stores",
         "stores/remote",

@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <numeric>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -64,13 +67,25 @@ std::vector<std::string> some_files(const temp_dir& folder, std::size_t n) {
 }
 
 /// Requests fail for good after so many seconds.
-wick::remote_options patient(double seconds) {
-  return {.give_up_after = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds))};
+wick::remote_options patient(double seconds, std::optional<std::size_t> threads = {}) {
+  return {.threads = threads,
+          .give_up_after = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds))};
 }
 
-std::string read_one(const wick::files& source) {
+/// How many threads of this process talk to servers.
+std::size_t net_threads() {
+  std::size_t n = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;  // empty if the thread has just ended
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    n += name.starts_with("wick-net") ? 1u : 0u;
+  }
+  return n;
+}
+
+std::string read_one(const wick::files& source, std::size_t i = 0) {
   wick::context c({});
-  auto reading = wick::read()(source.at(0), c);
+  auto reading = wick::read()(source.at(i), c);
   static_cast<void>(reading.await_ready());  // it waits, without a loader
   return std::string(reading.await_resume().text());
 }
@@ -196,7 +211,33 @@ TEST_CASE("faults that pass change nothing") {
     std::vector<std::string> urls;
     for (const std::string& n : names) urls.push_back(server.url(kind, n));
     CHECK(epoch_of(wick::files(wick::remote(urls))) == local);
+    server.forget();
+    CHECK(epoch_of(wick::files(wick::remote(urls, {.threads = 3}))) == local);
   }
+}
+
+TEST_CASE("requests are spread over as many threads as the option says, which end with the source") {
+  const temp_dir folder;
+  std::vector<std::string> urls;
+  const faulty_server server(folder);
+  for (int i = 0; i < 60; ++i) {
+    write_file(folder.path() / std::to_string(i), "content");
+    urls.push_back(server.url("late", std::to_string(i)));
+  }
+  // Whether an epoch starts so many; those of the epoch before may just be ending.
+  const auto starts = [&](std::size_t threads, const wick::remote_options& options) {
+    wick::loader train(wick::files(wick::remote(urls, options)) | wick::read() | wick::group(20),
+                       {.workers = 2, .prefetch_next_epoch = false});
+    for (auto& group : train.epoch(0)) CHECK(group.size() == 20);
+    return wick_test::eventually([&] { return net_threads() == threads; });
+  };
+  CHECK(starts(1, {.threads = 1}));
+  CHECK(starts(3, {.threads = 3}));
+  CHECK(starts(1, {.requests = 12, .threads = 3}));  // eight requests at a time for each
+  server.forget();
+  CHECK(starts(3, {.requests = 24, .threads = 3, .hedge = false}));
+  CHECK(server.count("connections") <= 25);  // of all threads, and the one that asks this
+  CHECK(wick_test::eventually([] { return net_threads() == 0; }));
 }
 
 TEST_CASE("a large answer of a server without ranges may break off") {
@@ -209,29 +250,33 @@ TEST_CASE("a large answer of a server without ranges may break off") {
 }
 
 TEST_CASE("a server that is gone keeps no reads of another waiting") {
-  const temp_dir folder;
-  const std::vector<std::string> names = some_files(folder, 20);
-  const faulty_server server(folder);
-  std::vector<std::string> urls;
-  // One that is there first: else a training of which none is good would end.
-  urls.push_back(server.url("ok", names[0]));
-  for (int i = 0; i < 80; ++i) urls.push_back("http://127.0.0.1:1/" + std::to_string(i));
-  for (std::size_t i = 1; i < names.size(); ++i) urls.push_back(server.url("ok", names[i]));
-  wick::loader l(wick::files(wick::remote(urls, patient(8))) | wick::read(),
-                 {.prefetch = 100, .in_flight = 100, .on_error = wick::on_error::skip});
-  const auto begun = std::chrono::steady_clock::now();
-  l.epoch(0);
-  while (server.count("requests") < 20 && std::chrono::steady_clock::now() - begun < std::chrono::seconds(7))
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK(server.count("requests") >= 20);  // before the first of the others is given up
-  std::size_t good = 0;
-  while (l.next()) ++good;
-  CHECK(good == 20);
-  CHECK(l.failure_log().total() == 80);
-  l.write_quarantine((folder.path() / "list").string());
-  CHECK_FALSE(contains(wick_test::read_file(folder.path() / "list"), "index"));  // the samples may be good
-  for (const auto& entry : l.failure_log().entries()) CHECK(contains(entry.text, "for 8 s"));
-  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(40));  // in turn: a minute
+  for (const std::size_t threads : {1u, 3u}) {
+    CAPTURE(threads);
+    const temp_dir folder;
+    const std::vector<std::string> names = some_files(folder, 20);
+    const faulty_server server(folder);
+    std::vector<std::string> urls;
+    // One that is there first: else a training of which none is good would end.
+    urls.push_back(server.url("ok", names[0]));
+    for (int i = 0; i < 80; ++i) urls.push_back("http://127.0.0.1:1/" + std::to_string(i));
+    for (std::size_t i = 1; i < names.size(); ++i) urls.push_back(server.url("ok", names[i]));
+    wick::loader l(wick::files(wick::remote(urls, patient(8, threads))) | wick::read(),
+                   {.prefetch = 100, .in_flight = 100, .on_error = wick::on_error::skip});
+    const auto begun = std::chrono::steady_clock::now();
+    l.epoch(0);
+    while (server.count("requests") < 20 &&
+           std::chrono::steady_clock::now() - begun < std::chrono::seconds(7))
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK(server.count("requests") >= 20);  // before the first of the others is given up
+    std::size_t good = 0;
+    while (l.next()) ++good;
+    CHECK(good == 20);
+    CHECK(l.failure_log().total() == 80);
+    l.write_quarantine((folder.path() / "list").string());
+    CHECK_FALSE(contains(wick_test::read_file(folder.path() / "list"), "index"));  // the samples may be good
+    for (const auto& entry : l.failure_log().entries()) CHECK(contains(entry.text, "for 8 s"));
+    CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(40));  // in turn: a minute
+  }
 }
 
 TEST_CASE("what a server does wrong is an error of the sample that says what it is") {
@@ -315,6 +360,14 @@ TEST_CASE("headers are sent, to no other host, and are not shown") {
   CHECK(contains(to_signed, "302", "/ok/a.bin"));
   CHECK_FALSE(contains(to_signed, "s3cret"));
 
+  // After a request without headers, whose redirect is followed, on the same connection.
+  const wick::files both(
+      wick::remote({server.url("moved", "a.bin"), "az://container/a.bin"},
+                   {.requests = 1, .endpoint = server.origin() + "/moved", .anonymous = true}));
+  CHECK(read_one(both) == "content");
+  CHECK(contains(message_of([&] { return read_one(both, 1); }), "302", "/ok/a.bin", "no other host"));
+  CHECK(read_one(both) == "content");
+
   // A name and a password, and a signature in the query.
   std::string url = server.url("ok", "gone.bin?X-Signature=sesame");
   url.insert(url.find("//") + 2, "me:sesame@");
@@ -345,46 +398,53 @@ TEST_CASE("headers are sent, to no other host, and are not shown") {
 }
 
 TEST_CASE("a server that is killed in mid-epoch and started again loses no sample") {
-  const temp_dir folder;
-  const std::vector<std::string> names = some_files(folder, 60);
-  std::vector<std::string> paths, urls;
-  std::optional<faulty_server> server(std::in_place, folder);
-  const int port = server->port();
-  for (const std::string& n : names) {
-    paths.push_back((folder.path() / n).string());
-    urls.push_back(server->url("late", n));
-  }
-  const contents local = epoch_of(wick::files(paths));
-  wick::loader train(wick::files(wick::remote(urls)) | wick::shuffle() | wick::read() | wick::group(4),
-                     {.seed = 1, .workers = 2, .prefetch = 2});
-  contents got;
-  for (auto& group : train.epoch(0)) {
-    for (wick::bytes& b : group) got.emplace_back(b.text());
-    if (got.size() == 20) {
-      server.reset();
-      server.emplace(folder, port);
+  for (const std::size_t threads : {1u, 3u}) {
+    CAPTURE(threads);
+    const temp_dir folder;
+    const std::vector<std::string> names = some_files(folder, 60);
+    std::vector<std::string> paths, urls;
+    std::optional<faulty_server> server(std::in_place, folder);
+    const int port = server->port();
+    for (const std::string& n : names) {
+      paths.push_back((folder.path() / n).string());
+      urls.push_back(server->url("late", n));
     }
+    const contents local = epoch_of(wick::files(paths));
+    wick::loader train(wick::files(wick::remote(urls, {.threads = threads})) | wick::shuffle() |
+                           wick::read() | wick::group(4),
+                       {.seed = 1, .workers = 2, .prefetch = 2});
+    contents got;
+    for (auto& group : train.epoch(0)) {
+      for (wick::bytes& b : group) got.emplace_back(b.text());
+      if (got.size() == 20) {
+        server.reset();
+        server.emplace(folder, port);
+      }
+    }
+    CHECK(got == local);
   }
-  CHECK(got == local);
 }
 
 TEST_CASE("a server that is gone for good is an error within the limit") {
-  const temp_dir folder;
-  const std::vector<std::string> names = some_files(folder, 8);
-  std::vector<std::string> urls;
-  faulty_server server(folder);
-  for (const std::string& n : names) urls.push_back(server.url("ok", n));
-  wick::loader train(wick::files(wick::remote(urls, patient(1))) | wick::read() | wick::group(1),
-                     {.workers = 2});
-  static_cast<void>(train.epoch(0));
-  server.kill();
-  const auto begun = std::chrono::steady_clock::now();
-  const std::string text = message_of([&] {
-    for (auto& group : train.epoch(1)) static_cast<void>(group);
-    return 0;
-  });
-  CHECK(contains(text, urls[0].substr(0, urls[0].rfind('/')), "read", "for 1 s"));
-  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
+  for (const std::size_t threads : {1u, 3u}) {
+    CAPTURE(threads);
+    const temp_dir folder;
+    const std::vector<std::string> names = some_files(folder, 8);
+    std::vector<std::string> urls;
+    faulty_server server(folder);
+    for (const std::string& n : names) urls.push_back(server.url("ok", n));
+    wick::loader train(wick::files(wick::remote(urls, patient(1, threads))) | wick::read() | wick::group(1),
+                       {.workers = 2});
+    static_cast<void>(train.epoch(0));
+    server.kill();
+    const auto begun = std::chrono::steady_clock::now();
+    const std::string text = message_of([&] {
+      for (auto& group : train.epoch(1)) static_cast<void>(group);
+      return 0;
+    });
+    CHECK(contains(text, urls[0].substr(0, urls[0].rfind('/')), "read", "for 1 s"));
+    CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10));
+  }
 }
 
 TEST_CASE("where the machines of a server give different ETags, the error shows both, and sizes may decide") {
@@ -462,17 +522,22 @@ TEST_CASE("a process that is stopped for longer than give_up_after doesn't give 
 #endif
 
 TEST_CASE("a loader ends promptly while a server is silent") {
-  const temp_dir folder;
-  write_file(folder.path() / "a.bin", "content");
-  const faulty_server server(folder);
-  const std::vector<std::string> urls(64, server.url("hang", "a.bin"));
-  const auto begun = std::chrono::steady_clock::now();
-  {
-    wick::loader train(wick::files(wick::remote(urls)) | wick::read() | wick::group(4), {.workers = 2});
-    static_cast<void>(train.epoch(0));
-    REQUIRE(wick_test::eventually([&] { return server.count("requests") >= 4; }));
+  for (const std::size_t threads : {1u, 3u}) {
+    CAPTURE(threads);
+    const temp_dir folder;
+    write_file(folder.path() / "a.bin", "content");
+    const faulty_server server(folder);
+    const std::vector<std::string> urls(64, server.url("hang", "a.bin"));
+    const auto begun = std::chrono::steady_clock::now();
+    {
+      wick::loader train(
+          wick::files(wick::remote(urls, {.threads = threads})) | wick::read() | wick::group(4),
+          {.workers = 2});
+      static_cast<void>(train.epoch(0));
+      REQUIRE(wick_test::eventually([&] { return server.count("requests") >= 4; }));
+    }
+    CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(15));
   }
-  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(15));
 }
 
 TEST_CASE("a request that gets no answer is sent a second time, and few others are") {
@@ -561,27 +626,53 @@ TEST_CASE("of many requests that get no answer only 3 % are sent a second time")
 }
 
 TEST_CASE("a server that refuses all for a while gets few requests until it answers") {
-  const temp_dir folder;
-  std::vector<std::string> urls;
-  const faulty_server server(folder);
-  for (int i = 0; i < 300; ++i) {
-    const std::string name = "f" + std::to_string(i);
-    write_file(folder.path() / name, name);
-    urls.push_back(server.url("storm", name));
+  struct way {
+    std::size_t threads;
+    const char* kind;
+  };
+  for (const auto& [threads, kind] : {way{1, "storm"}, way{3, "slow_storm"}, way{3, "short_storm"}}) {
+    CAPTURE(kind);
+    const bool slow = std::string_view(kind) == "slow_storm";
+    const auto first = std::chrono::steady_clock::now();
+    const temp_dir folder;
+    std::vector<std::string> urls;
+    const faulty_server server(folder);
+    for (int i = 0; i < 300; ++i) {
+      const std::string name = "f" + std::to_string(i);
+      write_file(folder.path() / name, name);
+      urls.push_back(server.url(kind, name));
+    }
+    wick::loader train(wick::files(wick::remote(urls, {.threads = threads})) | wick::read() | wick::group(4),
+                       {.workers = 2, .prefetch = 100, .in_flight = 100, .prefetch_next_epoch = false});
+    const auto started = std::chrono::steady_clock::now();
+    auto epoch = train.epoch(0);
+    // While it refuses all, one request at a time is sent, and the next 0.25 s after its answer at the
+    // soonest.
+    REQUIRE(wick_test::eventually([&] { return server.count("requests") >= 1; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    const auto begun = std::chrono::steady_clock::now();
+    const long before = server.count("requests");
+    std::this_thread::sleep_for(std::chrono::milliseconds(slow ? 2400 : 900));
+    const long after = server.count("requests");
+    const auto now = std::chrono::steady_clock::now();
+    const double took = std::chrono::duration<double>(now - begun).count();
+    if (now - started < std::chrono::milliseconds(slow ? 3900 : 1900))  // else it may have answered meanwhile
+      CHECK(after - before <= took / (slow ? 0.4 : 0.25) + 1);
+    std::size_t i = 0;
+    for (auto& group : epoch) {
+      for (wick::bytes& b : group) CHECK(b.text() == "f" + std::to_string(i++));
+    }
+    CHECK(i == 300);
+    CHECK(std::chrono::steady_clock::now() - first < std::chrono::seconds(15));  // no one waits for 20 s
+    CHECK(server.count("requests") <= 380);  // until 32 have failed, 31 more are sent; then one now and then
   }
-  wick::loader train(wick::files(wick::remote(urls)) | wick::read() | wick::group(4),
-                     {.workers = 2, .prefetch_next_epoch = false});
-  std::size_t i = 0;
-  for (auto& group : train.epoch(0)) {
-    for (wick::bytes& b : group) CHECK(b.text() == "f" + std::to_string(i++));
-  }
-  CHECK(i == 300);
-  CHECK(server.count("requests") <= 365);  // those under way at first, and one now and then
 }
 
-TEST_CASE("no request at a time is refused") {
+TEST_CASE("no request at a time, and no thread, is refused") {
   CHECK(message_of([] { return wick::remote("https://127.0.0.1:1/a", {.requests = 0}); }) ==
         "remote: .requests is 0; it is at least 1, or left out");
+  CHECK(message_of([] { return wick::remote("https://127.0.0.1:1/a", {.threads = 0}); }) ==
+        "remote: .threads is 0; it is at least 1, or left out");
 }
 
 TEST_CASE("the report says whether refusals, the loader, requests, or the server set the pace") {

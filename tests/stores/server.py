@@ -68,6 +68,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             LOG["requests"] += 1
             LOG["headers"].append(dict(self.headers))
             times = SEEN[path] = SEEN.get(path, 0) + 1
+        if "Range" in self.headers and ("comp=list" in self.path or "list-type" in self.path):
+            return self.text(400, b"a part of a list")
         try:
             getattr(self, "serve_" + kind)(FOLDER / name, times)
         except OSError:
@@ -122,14 +124,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.text(503, b"busy", Retry_After="0")
         self.serve_ok(file, times)
 
-    def serve_storm(self, file, times):  # from the first request on, for a while
+    def serve_storm(self, file, times, seconds=2, pause=0.0, **headers):  # from the first request on, for a while
         with LOCK:
             if BUSY_UNTIL[0] == 0:
-                BUSY_UNTIL[0] = time.monotonic() + 2
+                BUSY_UNTIL[0] = time.monotonic() + seconds
             busy = time.monotonic() < BUSY_UNTIL[0]
         if busy:
-            return self.text(503, b"slow down")
+            time.sleep(pause)
+            return self.text(503, b"slow down", **headers)
         self.serve_ok(file, times)
+
+    def serve_slow_storm(self, file, times):
+        self.serve_storm(file, times, seconds=4, pause=0.15)
+
+    def serve_short_storm(self, file, times):  # shorter than it says
+        self.serve_storm(file, times, Retry_After="20")
 
     def serve_cut(self, file, times):  # the first answer to each path breaks off
         self.serve_ok(file, times, cut=1000 if times == 1 else None)

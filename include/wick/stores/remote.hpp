@@ -17,6 +17,10 @@ namespace wick::inline v0_1 {
 struct remote_options {
   /// Requests at a time. Default: the number with the highest throughput, found at run time, up to 256.
   std::optional<std::size_t> requests = {};
+  /// Threads that send requests and receive the answers, up to 16. One makes 15 to 20 thousand requests a
+  /// second. At most one is used for every eight requests at a time. Default: one for every four processors,
+  /// up to four.
+  std::optional<std::size_t> threads = {};
   /// A request that fails is sent again for this long, and at least three times; then its sample has an
   /// error. Time while the process is stopped doesn't count.
   std::chrono::nanoseconds give_up_after = std::chrono::seconds(60);

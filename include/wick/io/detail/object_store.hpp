@@ -73,7 +73,8 @@ struct remote_read {
   // Set once it is done:
   std::size_t got = 0;        ///< bytes of the last piece
   std::exception_ptr failed;  ///< a wick::error without the object's name, or wick::cancelled
-  void* under_way = nullptr;  ///< for the store's use
+  void* under_way = nullptr;  ///< for the store's use, like `thread`
+  std::size_t thread = 0;
 
   std::uint64_t first() const noexcept { return pieces[0].offset; }
   std::uint64_t end() const noexcept { return pieces[count - 1].offset + pieces[count - 1].length; }

@@ -63,7 +63,7 @@ class azure_locator : public http_locator {
   std::vector<remote_name> list(http_client& client, const std::string& pattern) const;
 
   remote_options options_;
-  azure_settings now_;  // used by the client's thread, once there are keys
+  azure_settings now_;  // used by one thread at a time, once there are keys
   std::uint64_t keys_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Reads ranges of objects over HTTP: many requests at a time, on one thread that never blocks.
+// Reads ranges of objects over HTTP: many requests at a time, on a few threads that never block.
 #pragma once
 
 #include <cstddef>
@@ -29,22 +29,22 @@ struct http_address {
 /// Whether one of the "Name: value" lines has this name, given in lower case.
 bool has_header(const std::vector<std::string>& headers, std::string_view name);
 
-/// Locates an object for each attempt, since a signature expires within minutes.
+/// Locates an object for each attempt, since a signature expires within minutes. The client's threads call
+/// its functions one at a time, but for pinned() and names().
 class http_locator {
  public:
   virtual ~http_locator() = default;
-  /// Whether locate() can return without waiting; if not, it is called again soon. Called by the client's
-  /// thread.
+  /// Whether locate() can return without waiting; if not, it is called again soon.
   virtual bool ready(const char* /*url*/) { return true; }
-  /// Called by the client's thread. \throws wick::error
+  /// \throws wick::error
   virtual http_address locate(const char* url) = 0;
   /// The server refused the address of `url` that was signed with `keys`. Returns whether there are other
-  /// keys by now. Called by the client's thread.
+  /// keys by now.
   virtual bool has_other_settings(const char* url, std::uint64_t keys) = 0;
   /// The server refused a request because of its time: `there` is the server's (-1: unknown), `here` this
-  /// machine's. Called by the client's thread.
+  /// machine's.
   virtual void server_time(std::int64_t /*here*/, std::int64_t /*there*/) noexcept {}
-  /// The server redirected the address of `url`, and the redirect succeeded. Called by the client's thread.
+  /// The server redirected the address of `url`, and the redirect succeeded.
   virtual void redirected(const char* /*url*/, const char* /*to*/) {}
   /// The pattern with a fixed revision, if its store has revisions. Any thread.
   /// \throws wick::error
@@ -55,8 +55,8 @@ class http_locator {
 
 /// An object store over libcurl's multi interface.
 ///
-/// Its thread starts with the first read. It keeps connections, adapts the number of concurrent requests to
-/// the throughput, and requests what is missing again when a connection breaks or the server is busy. After
+/// Its threads start with their first reads. They keep connections, adapt the number of concurrent requests
+/// to the throughput, and request what is missing again when a connection breaks or the server is busy. After
 /// several failures of a server in a row, one request at a time probes it until it responds.
 ///
 /// Each response is checked: its status, its range, and whether it is of the same object as the first

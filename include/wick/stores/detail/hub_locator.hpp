@@ -82,7 +82,7 @@ class hub_locator : public http_locator {
   remote_options options_;
   std::mutex mutex_;
   std::map<std::string, commit> commits_;  // by "OWNER/NAME@REVISION", kept for a minute; guarded
-  // Used by the client's thread:
+  // Used by one thread at a time:
   hub_settings now_;
   std::uint64_t keys_ = 0, last_ = 0;  // those of now_; the last number assigned
   std::unordered_map<std::string, place> places_;

@@ -8,12 +8,12 @@
 
 namespace wick::inline v0_1::detail {
 
-/// The last 256 response times. One thread adds them and calls late(); any thread calls median() and p99().
+/// The last 256 response times. One thread at a time adds them; any thread calls the other functions.
 class latencies {
  public:
   void add(double seconds) noexcept;
   /// 1.5 times the time that 95 % of the responses take at most. Infinite before there are 64.
-  double late() const noexcept { return late_; }
+  double late() const noexcept { return late_.load(std::memory_order_relaxed); }
   double median() const noexcept { return median_.load(std::memory_order_relaxed); }
   double p99() const noexcept { return p99_.load(std::memory_order_relaxed); }
 
@@ -22,7 +22,7 @@ class latencies {
 
   std::array<float, kept> last_{};
   std::size_t count_ = 0;
-  double late_ = std::numeric_limits<double>::infinity();
+  std::atomic<double> late_{std::numeric_limits<double>::infinity()};
   std::atomic<double> median_{0}, p99_{0};
 };
 

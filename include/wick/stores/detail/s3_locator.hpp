@@ -56,7 +56,7 @@ class s3_locator : public http_locator {
   s3_service of_;
   std::atomic<std::int64_t> clock_offset_{0};  // how many seconds the server's clock is ahead
   aws_settings now_;                           // valid once there is a signer
-  owned<aws_signer> signer_;                   // used by the client's thread
+  owned<aws_signer> signer_;                   // used by one thread at a time
   std::uint64_t keys_ = 0;
   mutable std::mutex role_mutex_;
   mutable bool knows_role_ = false;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include <wick/base/detail/cpus.hpp>
 #include <wick/base/detail/signal_mask.hpp>
 #include <wick/io/detail/percent_encoding.hpp>
 #include <wick/io/detail/remote_wait.hpp>
@@ -30,18 +31,42 @@ bool has_header(const std::vector<std::string>& headers, std::string_view name) 
   });
 }
 
-struct http_client::state : http_transfers {
-  using http_transfers::http_transfers;
+struct http_client::state {
+  state(const remote_options& o, std::unique_ptr<http_locator> l) : pace(o, std::move(l), threads_of(o)) {
+    for (std::size_t i = 0; i < pace.threads; ++i)
+      threads.push_back(std::make_unique<http_transfers>(pace, i));
+  }
+
+  static std::size_t threads_of(const remote_options& o) {
+    const std::size_t wanted = o.threads.value_or(std::clamp<std::size_t>(available_cpus() / 4, 1, 4));
+    return std::min(wanted, most_threads);
+  }
+  /// The thread with the fewest requests.
+  http_transfers& least_busy() const noexcept {
+    return **std::min_element(threads.begin(), threads.begin() + static_cast<std::ptrdiff_t>(pace.used()),
+                              [](const auto& x, const auto& y) {
+                                return x->unfinished.load(std::memory_order_relaxed) <
+                                       y->unfinished.load(std::memory_order_relaxed);
+                              });
+  }
+  template <class T>
+  T sum(std::atomic<T> http_transfers::*of) const noexcept {
+    T out = 0;
+    for (const auto& t : threads) out += (t.get()->*of).load(std::memory_order_relaxed);
+    return out;
+  }
+  /// The time with requests under way: mostly, the first thread has some if any other has.
+  http_clock::duration busy() const noexcept {
+    return http_clock::duration(threads.front()->busy.load(std::memory_order_relaxed));
+  }
 
   /// What limits the throughput: the server's refusals, the loader, the number of requests, or the network.
   std::string verdict() const {
     const auto share = [](std::uint64_t part, std::uint64_t of) {
       return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(of, 1));
     };
-    const std::uint64_t sent = requests.load(std::memory_order_relaxed),
-                        again = retries.load(std::memory_order_relaxed),
-                        waits = crowded.load(std::memory_order_relaxed),
-                        none_wait = alone.load(std::memory_order_relaxed);
+    const std::uint64_t sent = sum(&http_transfers::requests), again = sum(&http_transfers::retries),
+                        waits = sum(&http_transfers::crowded), none_wait = sum(&http_transfers::alone);
     if (share(again, sent) >= 0.02) {
       std::array<char, 128> text{};
       std::snprintf(
@@ -51,19 +76,23 @@ struct http_client::state : http_transfers {
       return text.data();
     }
     if (share(waits, waits + none_wait) < 0.5) {
-      const auto some = static_cast<std::uint64_t>(busy.load(std::memory_order_relaxed));
-      const auto none = static_cast<std::uint64_t>(pauses.load(std::memory_order_relaxed));
+      const auto some = static_cast<std::uint64_t>(busy().count());
+      const auto none = static_cast<std::uint64_t>(threads.front()->pauses.load(std::memory_order_relaxed));
       return share(some, some + none) > 0.8
                  ? "all that the loader asks for is under way: with more .prefetch it asks for more"
                  : "the loader asks for no more: servers don't limit it";
     }
-    const std::size_t now = limit.load(std::memory_order_relaxed);
-    if (now == at_a_time.most()) {
+    const std::size_t now = pace.limit();
+    if (now == pace.most()) {
       return "more requests wait than are sent: give wick::remote more than .requests = " +
              std::to_string(now);
     }
     return "more requests at a time bring no more: the link or the server is the limit";
   }
+
+  static constexpr std::size_t most_threads = 16;
+  http_pace pace;
+  std::vector<std::unique_ptr<http_transfers>> threads;
 };
 
 http_client::http_client(const remote_options& options, std::unique_ptr<http_locator> locator)
@@ -74,62 +103,57 @@ http_client::~http_client() {
     static_cast<void>(state_.release());
     return;
   }
-  bool must_wake = false;
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-    must_wake = state_->must_wake();
+  for (const auto& t : state_->threads) {
+    const std::lock_guard lock(t->mutex);
+    t->stopping = true;
+    t->wake();
   }
-  if (must_wake) state_->sockets.wake();
-  if (state_->thread.joinable()) state_->thread.join();
+  for (const auto& t : state_->threads) {
+    if (t->thread.joinable()) t->thread.join();
+  }
 }
 
 void http_client::begin(remote_read& read) { begin(read, nullptr); }
 
 void http_client::begin(remote_read& read, const http_address* whole) {
   born_.require_same("an object of a server was read");
-  state& s = *state_;
   auto request = std::make_unique<http_request>(read, whole);
-  bool must_wake = false;
-  {
-    const std::lock_guard lock(s.mutex);
-    s.fresh.push_back(request.get());
-    if (!s.thread.joinable()) {
-      try {
-        const signals_blocked quiet;
-        s.thread = std::thread([&s] { s.run(); });
-      } catch (...) {
-        s.fresh.pop_back();
-        throw;
-      }
+  http_transfers& by = state_->least_busy();
+  const std::lock_guard lock(by.mutex);
+  by.fresh.push_back(request.get());
+  if (!by.thread.joinable()) {
+    try {
+      by.sockets.emplace(static_cast<long>(by.pace.most()));
+      const signals_blocked quiet;
+      by.thread = std::thread([&by] { by.run(); });
+    } catch (...) {
+      by.fresh.pop_back();
+      throw;
     }
-    read.under_way = request.release();
-    must_wake = s.must_wake();
   }
-  if (must_wake) s.sockets.wake();
+  by.unfinished.fetch_add(1, std::memory_order_relaxed);
+  read.thread = by.index;
+  read.under_way = request.release();
+  by.wake();
 }
 
 void http_client::call_off(remote_read& read) noexcept {
-  state& s = *state_;
-  bool must_wake = false;
-  {
-    const std::lock_guard lock(s.mutex);
-    if (read.under_way == nullptr) return;
-    static_cast<http_request*>(read.under_way)->called_off = true;
-    s.any_called_off = true;
-    must_wake = s.must_wake();
-  }
-  if (must_wake) s.sockets.wake();
+  http_transfers& by = *state_->threads[read.thread];
+  const std::lock_guard lock(by.mutex);
+  if (read.under_way == nullptr) return;
+  static_cast<http_request*>(read.under_way)->called_off = true;
+  by.any_called_off = true;
+  by.wake();
 }
 
-std::size_t http_client::at_a_time() const noexcept { return state_->limit.load(std::memory_order_relaxed); }
+std::size_t http_client::at_a_time() const noexcept { return state_->pace.limit(); }
 
 std::string http_client::pinned(const std::string& pattern) {
-  return state_->locator->pinned(*this, pattern);
+  return state_->pace.locator->pinned(*this, pattern);
 }
 
 std::vector<remote_name> http_client::names(const std::string& pattern) {
-  return state_->locator->names(*this, pattern);
+  return state_->pace.locator->names(*this, pattern);
 }
 
 std::string http_client::get(const http_address& from, std::size_t most) {
@@ -151,18 +175,18 @@ std::string http_client::get(const http_address& from, std::size_t most) {
 
 std::string http_client::note() const {
   const state& s = *state_;
-  const auto count = [](const std::atomic<std::uint64_t>& of) { return of.load(std::memory_order_relaxed); };
-  if (count(s.requests) == 0) return {};
-  const http_clock::duration busy(s.busy.load(std::memory_order_relaxed));
-  const double seconds = std::max(std::chrono::duration<double>(busy).count(), 1e-3);
-  const auto bytes = static_cast<double>(count(s.bytes));
+  const std::uint64_t requests = s.sum(&http_transfers::requests);
+  if (requests == 0) return {};
+  const double seconds = std::max(std::chrono::duration<double>(s.busy()).count(), 1e-3);
+  const auto bytes = static_cast<double>(s.sum(&http_transfers::bytes));
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(),
                 "servers: %.3g GB at %.3g MB/s; %" PRIu64 " requests (%" PRIu64 " again, %" PRIu64
                 " twice), %zu at a time, %" PRIu64
                 " connections; the first byte after %.3g ms (median), %.3g ms (p99)",
-                1e-9 * bytes, 1e-6 * bytes / seconds, count(s.requests), count(s.retries), count(s.twice),
-                at_a_time(), count(s.connections), 1e3 * s.first_bytes.median(), 1e3 * s.first_bytes.p99());
+                1e-9 * bytes, 1e-6 * bytes / seconds, requests, s.sum(&http_transfers::retries),
+                s.sum(&http_transfers::twice), at_a_time(), s.sum(&http_transfers::connections),
+                1e3 * s.pace.first_bytes.median(), 1e3 * s.pace.first_bytes.p99());
   return std::string(text.data()) + "; " + s.verdict();
 }
 

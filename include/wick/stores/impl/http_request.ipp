@@ -9,6 +9,7 @@
 #include <cstring>
 #include <curl/curl.h>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <unordered_map>
@@ -23,21 +24,24 @@ namespace wick::inline v0_1::detail {
 
 using http_clock = std::chrono::steady_clock;
 
-/// The version texts of some objects, for messages. Used by the client's thread.
+/// The version texts of some objects, for messages.
 class http_versions {
  public:
   void note(const remote_object& of, const std::string& text) {
+    const std::lock_guard lock(mutex_);
     if (texts_.size() == most) texts_.clear();
     texts_.insert_or_assign(&of, text);
   }
   /// Empty if it has been dropped.
   std::string of(const remote_object& object) const {
+    const std::lock_guard lock(mutex_);
     const auto at = texts_.find(&object);
     return at == texts_.end() ? std::string() : at->second;
   }
 
  private:
   static constexpr std::size_t most = 10'000;
+  mutable std::mutex mutex_;
   std::unordered_map<const remote_object*, std::string> texts_;
 };
 
@@ -103,7 +107,7 @@ struct http_request {
     return good && (complete() || (whole != nullptr && code == CURLE_OK) ||
                     (read->may_end_early && place == read->object->size.load(std::memory_order_acquire)));
   }
-  /// Makes `easy` ready for the next attempt. \throws std::bad_alloc
+  /// Makes `handle` ready for the next attempt. \throws std::bad_alloc
   void prepare(const http_address& to, const remote_options& options);
   /// Takes bytes of the object that start at `place`; drops those that no piece wants.
   void take(const char* data, std::size_t size) noexcept;
@@ -125,7 +129,7 @@ struct http_request {
   std::size_t piece = 0;                  // the piece that it belongs to
   std::uint32_t attempts = 0;             // failed in a row
   http_clock::time_point begun{}, due{};  // the first attempt's start; the earliest time of the next
-  bool called_off = false;                // guarded by the client's mutex
+  bool called_off = false;                // guarded by its thread's mutex
 
   http_request* twin = nullptr;  // the second request for the same, or the first
   remote_read copy;              // a second request's own read, and its bytes
@@ -133,6 +137,7 @@ struct http_request {
 
   // The attempt under way:
   http_clock::time_point sent{};
+  double first_byte = 0;  // seconds until the response began
   std::unique_ptr<http_handle> handle;
   curl_slist* headers = nullptr;
   http_answer answer;

@@ -9,7 +9,7 @@ namespace wick::inline v0_1::detail {
 
 inline bool http_transfers::may_hedge() const noexcept {
   constexpr std::uint64_t of = 33;  // at most one request in 33
-  return options.hedge && !in_trouble() && std::isfinite(answers.late()) &&
+  return options.hedge && !in_trouble() && std::isfinite(pace.answers.late()) &&
          of * (twice.load(std::memory_order_relaxed) + 1) <= requests.load(std::memory_order_relaxed);
 }
 
@@ -18,12 +18,16 @@ inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) cons
   const bool idling = active.empty() && waiting.empty();
   http_clock::time_point until = now + std::chrono::seconds(idling ? 60 : 1);
   if (in_trouble()) {
-    if (active.empty() && !waiting.empty()) until = std::min(until, probe);
-  } else if (active.size() < at_a_time.limit()) {
+    const http_clock::duration left = pace.probe_of(index) - http_clock::now(), zero{};
+    if (active.empty() && !waiting.empty() && (pace.threads == 1 || left > zero))
+      until = std::min(until, now + left);
+    if (pace.threads > 1 && !waiting.empty())  // another one may probe, or end the trouble, and wakes no one
+      until = std::min(until, now + std::chrono::milliseconds(50));
+  } else if (active.size() < pace.limit_of(index)) {
     for (const http_request* r : waiting) until = std::min(until, r->due);
   }
   if (may_hedge()) {
-    const http_clock::duration late = in_seconds(answers.late());
+    const http_clock::duration late = in_seconds(pace.answers.late());
     for (const http_request* r : active) {
       if (r->twin == nullptr && r->sent + late > now) until = std::min(until, r->sent + late);
     }
@@ -34,7 +38,7 @@ inline int http_transfers::milliseconds_to_wait(http_clock::time_point now) cons
 
 inline void http_transfers::hedge(http_clock::time_point now) {
   constexpr std::uint64_t most_bytes = std::uint64_t{8} << 20;  // in addition to the loader's memory bound
-  const http_clock::duration late = in_seconds(answers.late());
+  const http_clock::duration late = in_seconds(pace.answers.late());
   http_request* longest = nullptr;
   std::size_t overdue = 0;
   for (http_request* r : active) {
@@ -45,12 +49,15 @@ inline void http_transfers::hedge(http_clock::time_point now) {
     if (could && (longest == nullptr || r->sent < longest->sent)) longest = r;
   }
   // If many are late, the store itself is slow, and more requests would make it slower.
-  if (longest == nullptr || overdue > std::max<std::size_t>(2, active.size() / 8)) return;
+  const std::size_t some = pace.used() == 1 ? 2 : 1;
+  if (longest == nullptr || overdue > std::max(some, active.size() / 8)) return;
   try {
+    const std::optional<http_address> to = address_of(*longest);
+    if (!to) return;
     active.reserve(active.size() + 1);
     auto* const second = new http_request(*longest);
     active.push_back(second);
-    start(*second);
+    start(*second, *to);
     twice.fetch_add(1, std::memory_order_relaxed);
   } catch (...) {  // the first one is still under way
     drop_second(*longest);
@@ -71,6 +78,7 @@ inline void http_transfers::second_ended(http_request& second, CURLcode code) {
   release(r);
   r.place = second.copy.first();
   r.take(reinterpret_cast<const char*>(second.own.data()), second.copy.got);
+  r.first_byte = second.first_byte;
   drop_second(r);
   succeeded(r);
   finish(r, nullptr);

@@ -27,7 +27,7 @@ class http_sockets {
   explicit http_sockets(long most_connections)
       : events_(open_or_throw(::epoll_create1(EPOLL_CLOEXEC))),
         waker_(open_or_throw(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-    watch(EPOLL_CTL_ADD, waker_.get(), EPOLLIN);
+    if (!watch(EPOLL_CTL_ADD, waker_.get(), EPOLLIN)) open_or_throw(-1);
     static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_ = started == CURLE_OK ? curl_multi_init() : nullptr;
     if (multi_ == nullptr) throw std::bad_alloc();
@@ -115,8 +115,11 @@ class http_sockets {
     }
     const std::uint32_t wanted =
         ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0u) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0u);
-    if (!s.watch(watched == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, wanted)) return -1;
-    if (watched == nullptr) curl_multi_assign(s.multi_, socket, self);  // passed from now on as `watched`
+    const bool is_new = watched == nullptr;  // unless its number was closed and used again
+    if (!s.watch(is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, wanted) &&
+        !s.watch(is_new ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, wanted))
+      return -1;
+    if (is_new) curl_multi_assign(s.multi_, socket, self);  // passed from now on as `watched`
     return 0;
   }
   static int on_timer(CURLM*, long milliseconds, void* self) noexcept {

@@ -1,20 +1,20 @@
-// The thread of an http_client: sends requests, and repeats those that fail. Used only by http_client.ipp.
+// A thread of an http_client: sends requests, and repeats those that fail. Used only by http_client.ipp.
 #pragma once
 
 #include <ctime>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <pthread.h>
 #include <random>
 #include <signal.h>
 #include <thread>
 
-#include <wick/async/detail/concurrency.hpp>
 #include <wick/async/stop_token.hpp>
 #include <wick/base/detail/cpu_set.hpp>
 #include <wick/base/detail/thread_name.hpp>
-#include <wick/stores/detail/latencies.hpp>
+#include <wick/stores/impl/http_pace.ipp>
 #include <wick/stores/impl/http_request.ipp>
 #include <wick/stores/impl/http_sockets.ipp>
 
@@ -28,21 +28,21 @@ std::chrono::nanoseconds in_seconds(double s) {
 
 }  // namespace
 
-/// The requests of a client, and its thread, which alone calls these functions.
+/// The requests of one of a client's threads, which alone calls most of these functions.
 struct http_transfers {
-  http_transfers(const remote_options& o, std::unique_ptr<http_locator> l)
-      : options(o),
-        locator(std::move(l)),
-        at_a_time(o.requests ? concurrency(*o.requests, *o.requests, *o.requests) : concurrency(32, 4, 256)),
-        sockets(static_cast<long>(at_a_time.most())) {}
+  http_transfers(http_pace& p, std::size_t number) : pace(p), index(number) {}
   http_transfers(const http_transfers&) = delete;
   http_transfers& operator=(const http_transfers&) = delete;
 
-  /// Notes that something has changed, and whether the thread must be woken. With the mutex locked.
-  bool must_wake() noexcept { return std::exchange(asleep, false); }
+  /// Lets the thread look at what has changed. With the mutex locked. Any thread.
+  void wake() noexcept {
+    if (std::exchange(asleep, false)) sockets->wake();
+  }
   void run();
   void start_some(http_clock::time_point now);
-  void start(http_request& r);
+  void start(http_request& r, const http_address& to);
+  /// None while keys are fetched. \throws wick::error
+  std::optional<http_address> address_of(const http_request& r);
   void ended(http_request& r, CURLcode code);
   /// Sends late requests a second time.
   void hedge(http_clock::time_point now);
@@ -59,43 +59,52 @@ struct http_transfers {
   void finish(http_request& r, std::exception_ptr failed) noexcept;
   void drop_called_off();
   int milliseconds_to_wait(http_clock::time_point now) const noexcept;
-  /// The time, excluding pauses of the process.
-  http_clock::time_point running_time() const noexcept { return http_clock::now() - stopped; }
-  bool in_trouble() const noexcept { return failures >= std::max<std::size_t>(8, at_a_time.limit()); }
+  http_clock::time_point running_time() const noexcept { return pace.running_time(); }
+  bool in_trouble() const noexcept { return pace.in_trouble(); }
 
-  const remote_options options;
-  const std::unique_ptr<http_locator> locator;
+  http_pace& pace;
+  const remote_options& options = pace.options;
+  const std::size_t index;  // of the client's threads
   const cpu_set cpus = cpu_set::of_this_thread();
 
   std::mutex mutex;
   std::vector<http_request*> fresh;  // from begin(); guarded, like the next three
   bool stopping = false, any_called_off = false, asleep = false;
+  std::optional<http_sockets> sockets;  // from the first begin() on, as the thread
   std::thread thread;
 
-  // Used by the client's thread:
-  http_clock::duration stopped{};  // how long the process was stopped (SIGSTOP, a debugger, a frozen cgroup)
+  std::atomic<std::size_t> unfinished{0};  // requests from begin() to finish()
+
+  // Used by this thread:
   std::deque<http_request*> waiting;
   std::vector<http_request*> active;
   std::vector<std::unique_ptr<http_handle>> idle;
-  concurrency at_a_time;
-  http_sockets sockets;
-  std::size_t failures = 0;        // in a row
-  http_clock::time_point probe{};  // in trouble, the time of the next attempt
+  std::uint64_t recoveries = 0;  // of the pace, that it has seen
   std::minstd_rand random;
-  http_versions versions;
-  latencies answers, first_bytes;
   std::atomic<http_clock::rep> busy{0}, pauses{0};  // time with requests under way; short pauses between
-  std::atomic<std::size_t> limit{at_a_time.limit()};
   std::atomic<std::uint64_t> requests{0}, retries{0}, twice{0}, connections{0}, bytes{0};
   std::atomic<std::uint64_t> crowded{0}, alone{0};  // successful requests: with others waiting, and without
 };
 
 inline void http_transfers::run() {
-  name_this_thread("wick-net", 0);
+  name_this_thread("wick-net", index);
   cpus.apply();
   block_signal(SIGPIPE);         // a peer that closes a connection must not raise it
   http_clock::duration asked{};  // how long this thread meant to sleep
-  for (http_clock::time_point last = running_time();;) {
+  http_clock::time_point last = running_time();
+  const auto note_time = [&] {
+    const http_clock::time_point now = pace.woke(last, std::exchange(asked, {}));
+    const http_clock::duration took = std::max(now - last, http_clock::duration(0));
+    if (!active.empty() || took < std::chrono::seconds(1))
+      (active.empty() ? pauses : busy).fetch_add(took.count(), std::memory_order_relaxed);
+    last = now;
+  };
+  const auto end = [this](CURL* easy, CURLcode code) {
+    void* of = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &of);
+    ended(*static_cast<http_request*>(of), code);
+  };
+  for (;;) {
     bool look_for_called_off = false;
     {
       const std::lock_guard lock(mutex);
@@ -114,31 +123,21 @@ inline void http_transfers::run() {
       const std::lock_guard lock(mutex);
       if (stopping && fresh.empty()) return;
     }
-    http_clock::time_point now = running_time();
-    if (now - last > asked + std::chrono::seconds(1)) {
-      stopped += now - last - asked;
-      now = last + asked;
-    }
-    if (!active.empty() || now - last < std::chrono::seconds(1))
-      (active.empty() ? pauses : busy).fetch_add((now - last).count(), std::memory_order_relaxed);
-    last = now;
-    start_some(now);
-    if (may_hedge()) hedge(now);
-    sockets.act_on_time();
-    const auto end = [this](CURL* easy, CURLcode code) {
-      void* of = nullptr;
-      curl_easy_getinfo(easy, CURLINFO_PRIVATE, &of);
-      ended(*static_cast<http_request*>(of), code);
-    };
-    int wait = sockets.take_ended(end) ? 0 : milliseconds_to_wait(running_time());
+    note_time();
+    start_some(last);
+    if (may_hedge()) hedge(last);
+    sockets->act_on_time();
+    note_time();
+    int wait = sockets->take_ended(end) ? 0 : milliseconds_to_wait(running_time());
     {
       const std::lock_guard lock(mutex);
       asleep = wait != 0 && fresh.empty() && !any_called_off && !stopping;
       if (!asleep) wait = 0;
     }
     asked = std::chrono::milliseconds(wait);
-    sockets.wait(wait);
-    sockets.take_ended(end);
+    sockets->wait(wait);
+    note_time();  // before requests end: times that include a stop would be in the far future
+    sockets->take_ended(end);
   }
 }
 
@@ -167,38 +166,58 @@ inline void http_transfers::drop_called_off() {
 }
 
 inline void http_transfers::start_some(http_clock::time_point now) {
+  if (recoveries != pace.recoveries()) {
+    recoveries = pace.recoveries();
+    for (http_request* r : waiting) r->due = {};
+  }
   const bool probing = in_trouble();
-  const std::size_t most = probing ? 1 : at_a_time.limit();
+  const std::size_t most = probing ? 1 : pace.limit_of(index);
+  if (active.empty() || !probing) pace.end_probe(index);
   if (probing) give_up_waiting(now);
-  if (probing && now < probe) return;
+  if (probing && (waiting.empty() || !active.empty() || !pace.begin_probe(index))) return;
   for (std::size_t i = 0; i < waiting.size() && active.size() < most;) {
     http_request& r = *waiting[i];
     if (r.due > now && !probing) {
       ++i;
       continue;
     }
-    if (r.whole == nullptr && !locator->ready(r.read->url)) {
-      r.due = now + std::chrono::milliseconds(20);
-      ++i;
-      continue;
-    }
-    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
     std::exception_ptr failed;
+    std::optional<http_address> to;
     try {
-      active.push_back(&r);
-      start(r);
-      continue;
+      to = address_of(r);
+      if (!to) {
+        r.due = now + std::chrono::milliseconds(20);
+        ++i;
+        continue;
+      }
     } catch (...) {
       failed = std::current_exception();
+    }
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    if (to) {
+      try {
+        active.push_back(&r);
+        start(r, *to);
+        continue;
+      } catch (...) {
+        failed = std::current_exception();
+      }
     }
     std::erase(active, &r);
     release(r);
     finish(r, std::move(failed));
   }
+  if (probing && active.empty()) pace.end_probe(index);
 }
 
-inline void http_transfers::start(http_request& r) {
-  const http_address to = r.whole != nullptr ? *r.whole : locator->locate(r.read->url);
+inline std::optional<http_address> http_transfers::address_of(const http_request& r) {
+  if (r.whole != nullptr) return *r.whole;
+  const std::lock_guard lock(pace.locating);
+  if (!pace.locator->ready(r.read->url)) return std::nullopt;
+  return pace.locator->locate(r.read->url);
+}
+
+inline void http_transfers::start(http_request& r, const http_address& to) {
   r.sent = running_time();
   if (r.attempts == 0) r.begun = r.sent;
   if (idle.empty()) {
@@ -208,9 +227,9 @@ inline void http_transfers::start(http_request& r) {
     idle.pop_back();
   }
   r.sizes_only = options.compare_sizes_only || to.same_size_is_same;
-  r.versions = &versions;
+  r.versions = &pace.versions;
   r.prepare(to, options);
-  sockets.add(r.handle->curl);
+  sockets->add(r.handle->curl);
   requests.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -221,17 +240,17 @@ inline void http_transfers::ended(http_request& r, CURLcode code) {
   curl_easy_getinfo(r.handle->curl, CURLINFO_SIZE_DOWNLOAD_T, &received);
   connections.fetch_add(static_cast<std::uint64_t>(std::max(made, 0L)), std::memory_order_relaxed);
   bytes.fetch_add(static_cast<std::uint64_t>(std::max<curl_off_t>(received, 0)), std::memory_order_relaxed);
-  if (code == CURLE_OK) {
-    curl_off_t first = 0;
-    curl_easy_getinfo(r.handle->curl, CURLINFO_STARTTRANSFER_TIME_T, &first);
-    first_bytes.add(1e-6 * static_cast<double>(first));
-  }
+  curl_off_t first = 0;
+  curl_easy_getinfo(r.handle->curl, CURLINFO_STARTTRANSFER_TIME_T, &first);
+  r.first_byte = 1e-6 * static_cast<double>(first);
   long redirects = 0;
   const char* last = nullptr;
   curl_easy_getinfo(r.handle->curl, CURLINFO_REDIRECT_COUNT, &redirects);
   curl_easy_getinfo(r.handle->curl, CURLINFO_EFFECTIVE_URL, &last);
-  if (redirects > 0 && last != nullptr && r.good && r.whole == nullptr)
-    locator->redirected(r.read->url, last);
+  if (redirects > 0 && last != nullptr && r.good && r.whole == nullptr) {
+    const std::lock_guard lock(pace.locating);
+    pace.locator->redirected(r.read->url, last);
+  }
   if (r.second()) return second_ended(r, code);
   drop_second(r);
   std::erase(active, &r);
@@ -272,10 +291,12 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
     const int status = r.answer.status;
     const bool refused = r.whole == nullptr && (status == 301 || (status >= 400 && status <= 404));
     const bool clock_differs = r.clock_differs();
-    if (clock_differs) locator->server_time(std::time(nullptr), curl_getdate(r.answer.date.c_str(), nullptr));
+    const std::lock_guard lock(pace.locating);
+    if (clock_differs)
+      pace.locator->server_time(std::time(nullptr), curl_getdate(r.answer.date.c_str(), nullptr));
     const bool signed_again = r.whole == nullptr;
     if (!r.answer.may_pass() && !(clock_differs && signed_again) &&
-        !(refused && locator->has_other_settings(read.url, r.keys))) {
+        !(refused && pace.locator->has_other_settings(read.url, r.keys))) {
       if (status == 404 || status == 410) throw store_refusal(r.verdict());
       throw store_denial(r.verdict());
     }
@@ -291,16 +312,9 @@ inline bool http_transfers::done(http_request& r, CURLcode code) {
 }
 
 inline void http_transfers::succeeded(http_request& r) noexcept {
-  if (in_trouble()) {
-    for (http_request* w : waiting) w->due = {};
-  }
-  failures = 0;
-  const http_clock::time_point now = running_time();
-  answers.add(std::chrono::duration<double>(now - r.sent).count());
-  const double time = std::chrono::duration<double>(now.time_since_epoch()).count();
   const bool others_wait = !waiting.empty();
   (others_wait ? crowded : alone).fetch_add(1, std::memory_order_relaxed);
-  if (at_a_time.ended(time, others_wait)) limit.store(at_a_time.limit(), std::memory_order_relaxed);
+  pace.succeeded(std::chrono::duration<double>(running_time() - r.sent).count(), r.first_byte, others_wait);
 }
 
 inline void http_transfers::again(http_request& r, const std::string& why) {
@@ -315,8 +329,7 @@ inline void http_transfers::again(http_request& r, const std::string& why) {
   r.due = now + std::max(in_seconds(pause * jitter),
                          std::min(in_seconds(r.answer.retry_after), options.give_up_after));
   ++r.attempts;
-  ++failures;
-  if (in_trouble()) probe = now + in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0)));
+  pace.failed(in_seconds(std::max(0.5 * jitter, std::min(r.answer.retry_after, 1.0))));
   r.why = why;
   if (in_trouble()) {  // this server may be gone while another works
     std::stable_partition(waiting.begin(), waiting.end(),
@@ -348,7 +361,7 @@ inline void http_transfers::give_up_waiting(http_clock::time_point now) {
 
 inline void http_transfers::release(http_request& r) noexcept {
   if (r.handle == nullptr) return;
-  sockets.remove(r.handle->curl);
+  sockets->remove(r.handle->curl);
   r.handle->forget();
   try {
     idle.push_back(std::move(r.handle));
@@ -364,6 +377,7 @@ inline void http_transfers::finish(http_request& r, std::exception_ptr failed) n
     const std::lock_guard lock(mutex);
     read.under_way = nullptr;
   }
+  unfinished.fetch_sub(1, std::memory_order_relaxed);
   read.failed = std::move(failed);
   read.done(read);
 }

@@ -15,7 +15,7 @@ void latencies::add(double seconds) noexcept {
   std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n));
   median_.store(static_cast<double>(sorted[n / 2]), std::memory_order_relaxed);
   p99_.store(static_cast<double>(sorted[n * 99 / 100]), std::memory_order_relaxed);
-  if (n >= least) late_ = 1.5 * static_cast<double>(sorted[n * 95 / 100]);
+  if (n >= least) late_.store(1.5 * static_cast<double>(sorted[n * 95 / 100]), std::memory_order_relaxed);
 }
 
 }  // namespace wick::detail

@@ -48,6 +48,7 @@ remote_list remote(const std::vector<std::string>& patterns) {
 
 remote_list remote(const std::vector<std::string>& patterns, const remote_options& options) {
   if (options.requests == 0u) throw error("remote: .requests is 0; it is at least 1, or left out");
+  if (options.threads == 0u) throw error("remote: .threads is 0; it is at least 1, or left out");
   return detail::named_by(detail::open_store(options), patterns);
 }
 
